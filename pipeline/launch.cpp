@@ -62,7 +62,7 @@ int train_pipeline(const PipelineOptions& options) {
   std::string transport;
   try {
     transport = chosen_transport(options);
-    if (options.world && transport != "threads") start_ranks(*options.world, options.command);
+    if (options.world && transport != "threads") return start_ranks(*options.world, options.command);
     if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
     apply_deterministic_settings();
   } catch (const Error& error) {

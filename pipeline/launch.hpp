@@ -48,8 +48,8 @@ std::string chosen_transport(const PipelineOptions& options);
 /// launcher, and returns its exit code. For errors before training.
 int refuse(const PipelineOptions& options, const Error& error);
 
-/// Trains and writes the record; with --ranks over MPI, mpirun replaces this process. Returns the exit code of this process. On a failure all ranks return or are ended, and
-/// rank 0 (or the failed rank) prints the reason.
+/// Trains and writes the record; with --ranks over MPI, by processes that this one starts. Returns the exit code. On a
+/// failure all ranks return or are ended, and rank 0 (or the failed rank) prints the reason.
 int train_pipeline(const PipelineOptions& options);
 
 }  // namespace plumbline

@@ -44,9 +44,10 @@ std::vector<std::string> shell_words(const std::string& line) {
     } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
       words.back() += line[++i];
     } else if (std::string_view(quote == 0 ? ";&|<>`$" : quote == '"' ? "`$" : "").find(c) != std::string_view::npos) {
-      throw InputError(fmt::format("\"{}\": {} is for a shell, and a command is started without one; quote it, or give "
-                                   "sh -c '...'",
-                                   line, c));
+      throw InputError(
+          fmt::format("\"{}\": {} is for a shell, and a command is started without one; quote it, or give "
+                      "sh -c '...'",
+                      line, c));
     } else {
       words.back() += c;
     }

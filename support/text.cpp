@@ -81,9 +81,10 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   static const std::map<std::string, std::string, std::less<>> stand_for{
-      {"bf16", "bfloat16"}, {"fp32", "float32"}, {"f32", "float32"},    {"float", "float32"}, {"single", "float32"},
-      {"fp64", "float64"},  {"f64", "float64"},  {"double", "float64"}, {"amp", "mixed"},     {"fp16", "float16"},
-      {"f16", "float16"},   {"half", "float16"}, {"tcp", "mpi"},       {"gloo", "mpi"},     {"openmpi", "mpi"},    {"gpu", "cuda"}};
+      {"bf16", "bfloat16"},  {"fp32", "float32"}, {"f32", "float32"}, {"float", "float32"},
+      {"single", "float32"}, {"fp64", "float64"}, {"f64", "float64"}, {"double", "float64"},
+      {"amp", "mixed"},      {"fp16", "float16"}, {"f16", "float16"}, {"half", "float16"},
+      {"tcp", "mpi"},        {"gloo", "mpi"},     {"openmpi", "mpi"}, {"gpu", "cuda"}};
   const auto lower = [](std::string_view text) {
     std::string made(text);
     std::ranges::transform(made, made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -14,19 +14,19 @@
 namespace plumbline {
 namespace {
 
-std::string limit_text(const TomlKey& key, double limit) {
-  return key.type == TomlType::number ? to_text(limit) : to_text(static_cast<std::int64_t>(limit));
+std::string limit_text(double limit) {
+  return limit == std::floor(limit) ? to_text(static_cast<std::int64_t>(limit)) : to_text(limit);
 }
 
 /// "from 1 to 64", "above 0 and at most 1", "at least 0".
 std::string range_text(const TomlKey& key) {
   if (key.least && key.most && !key.above && !key.below)
-    return fmt::format("from {} to {}{}", limit_text(key, *key.least), limit_text(key, *key.most), key.why_most);
+    return fmt::format("from {} to {}{}", limit_text(*key.least), limit_text(*key.most), key.why_most);
   std::string text;
-  if (key.least) text = (key.above ? "above " : "at least ") + limit_text(key, *key.least);
+  if (key.least) text = (key.above ? "above " : "at least ") + limit_text(*key.least);
   if (key.most)
-    text += (text.empty() ? "" : " and ") + std::string(key.below ? "below " : "at most ") +
-            limit_text(key, *key.most) + key.why_most;
+    text += (text.empty() ? "" : " and ") + std::string(key.below ? "below " : "at most ") + limit_text(*key.most) +
+            key.why_most;
   return text;
 }
 
@@ -56,7 +56,8 @@ void need_known(const TomlTable& table, const TomlKey& key, const std::vector<st
 template <typename Value>
 void need_list(const TomlTable& table, const TomlKey& key, const std::vector<Value>& values) {
   if (values.empty() && !key.may_be_empty)
-    refuse_key(table, key.name, std::string("is empty; ") + (key.required ? "" : "omit it or ") + "give at least one value");
+    refuse_key(table, key.name,
+               std::string("is empty; ") + (key.required ? "" : "omit it or ") + "give at least one value");
   if (key.distinct && std::set<Value>(values.begin(), values.end()).size() != values.size())
     refuse_key(table, key.name, "has the same value twice; remove one");
 }
@@ -138,7 +139,7 @@ void check_key(const TomlTable& table, const TomlKey& key) {
       const auto rows = *table.integer_rows(key.name);
       need_list(table, key, rows);
       for (const auto& row : rows) {
-        need_list(table, key, row);
+        if (row.empty()) refuse_key(table, key.name, "has an empty list in it; give at least one number");
         need_in_range(table, key, row);
       }
       return;
@@ -158,9 +159,8 @@ void check_keys(const TomlTable& table, const std::vector<TomlKey>& keys) {
       check_key(table, key);
     } else if (key.required) {
       refuse_key(table, key.name,
-                 key.type == TomlType::table
-                     ? "the table [" + key.name + "] is missing"
-                     : "is missing; write for example " + key.name + " = " + key.example);
+                 key.type == TomlType::table ? "the table [" + key.name + "] is missing"
+                                             : "is missing; write for example " + key.name + " = " + key.example);
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of a TOML file as a table: what its reader accepts, the words of its errors, the schema for editors and, from
-// that, the rows of the documents.
+// The keys of a TOML file as a table: what its reader accepts, the words of its errors, the schema for editors and,
+// from that, the rows of the documents.
 #pragma once
 
 #include <concepts>
@@ -33,7 +33,7 @@ enum class TomlType : std::int8_t {
 struct TomlKey {
   std::string name;
   TomlType type = TomlType::text;
-  std::string meaning{};             ///< Markdown
+  std::string meaning{};  ///< Markdown
   bool required = false;
   std::string example{};             ///< a value of a required key, for the message that it is missing
   Json fallback{};                   ///< the default
@@ -41,16 +41,17 @@ struct TomlKey {
   std::vector<std::string> words{};  ///< accepted texts; empty: any
   std::optional<double> least{};     ///< of a number, or of each integer of a list
   std::optional<double> most{};
-  bool above = false;                ///< `least` itself is refused
-  bool below = false;                ///< `most` itself is refused
-  std::string why_most{};            ///< ", which is 7 days"
-  bool distinct = false;             ///< a list may not have a value twice
-  bool may_be_empty = false;         ///< a list without values is accepted
-  std::vector<TomlKey> keys{};       ///< of a table
+  bool above = false;           ///< `least` itself is refused
+  bool below = false;           ///< `most` itself is refused
+  std::string why_most{};       ///< ", which is 7 days"
+  bool distinct = false;        ///< a list may not have a value twice
+  bool may_be_empty = false;    ///< a list without values is accepted
+  std::vector<TomlKey> keys{};  ///< of a table
 };
 
-/// Checks the table by its keys; tables within it are for their own reader. Throws InputError with the place: an unknown
-/// key (first, so that a misspelled key is not reported as missing), a missing one, a wrong type, a value out of range.
+/// Checks the table by its keys; tables within it are for their own reader. Throws InputError with the place: an
+/// unknown key (first, so that a misspelled key is not reported as missing), a missing one, a wrong type, a value out
+/// of range.
 void check_keys(const TomlTable& table, const std::vector<TomlKey>& keys);
 
 /// Checks the value of one key, which the table has.
@@ -114,8 +115,8 @@ Json default_of(const Field& field) {
 
 }  // namespace toml_keys
 
-/// `field` returns the field of given settings. The rest of the key is as given; a required key and one with `otherwise`
-/// have no default.
+/// `field` returns the field of given settings. The rest of the key is as given; a required key and one with
+/// `otherwise` have no default.
 template <typename Settings, typename Field>
 KeyOf<Settings> key_of(Field field, TomlKey key) {
   Settings defaults;

@@ -108,15 +108,16 @@ class Reader {
       const std::vector<std::int64_t>& row = (*rows)[i];
       if (row.size() != 1 && std::ssize(row) != batch) {  // one number: all rows have this length
         refuse_key(data, "lengths",
-               "microbatch " + std::to_string(i) + " has " + std::to_string(row.size()) + " row lengths, data.batch is " + std::to_string(batch));
+                   "microbatch " + std::to_string(i) + " has " + std::to_string(row.size()) +
+                       " row lengths, data.batch is " + std::to_string(batch));
       }
     }
     const auto given = std::ssize(*rows);
     const std::int64_t microbatches = data.integer("microbatches").value_or(given);
     if (microbatches < given) {
       refuse_key(data, "microbatches",
-             "is " + std::to_string(microbatches) + ", but data.lengths has " + std::to_string(given) +
-                 " entries; drop some of them");
+                 "is " + std::to_string(microbatches) + ", but data.lengths has " + std::to_string(given) +
+                     " entries; drop some of them");
     }
     refuse_too_large_a_step(data, *rows, batch, microbatches);
     for (std::vector<std::int64_t>& row : *rows) {
@@ -155,8 +156,8 @@ class Reader {
     for (const std::int64_t microbatch : run_.data.masked) {
       if (microbatch >= run_.microbatches()) {
         refuse_key(data, "masked",
-               "microbatch " + std::to_string(microbatch) + " does not exist; they are 0 to " +
-                   std::to_string(run_.microbatches() - 1));
+                   "microbatch " + std::to_string(microbatch) + " does not exist; they are 0 to " +
+                       std::to_string(run_.microbatches() - 1));
       }
     }
     if (std::ssize(run_.data.masked) == run_.microbatches()) {
@@ -184,7 +185,8 @@ class Reader {
   void read_curve(const TomlTable& train) {
     TrainSettings& settings = run_.train;
     if (settings.curve == "constant" && train.has("final_factor")) {
-      refuse_key(train, "final_factor", "is given, and the curve constant has no end; remove it, or choose another curve");
+      refuse_key(train, "final_factor",
+                 "is given, and the curve constant has no end; remove it, or choose another curve");
     }
     if (settings.curve != "wsd") {
       if (train.has("decay_steps"))
@@ -195,8 +197,8 @@ class Reader {
     settings.decay_steps = train.integer("decay_steps").value_or(0);
     if (settings.decay_steps < 1 || settings.decay_steps > most) {
       refuse_key(train, "decay_steps",
-             "is " + std::to_string(settings.decay_steps) + "; the curve wsd needs 1 to " + std::to_string(most) +
-                 ", the steps after the warm-up");
+                 "is " + std::to_string(settings.decay_steps) + "; the curve wsd needs 1 to " + std::to_string(most) +
+                     ", the steps after the warm-up");
     }
   }
 
@@ -208,8 +210,8 @@ class Reader {
     for (const std::string& key : keys_of_the_other) {
       if (train.has(key)) {
         refuse_key(train, key,
-               "belongs to " + std::string(is_adamw ? "sgd" : "adamw") + "; " + settings.name + " takes " +
-                   (is_adamw ? "beta1, beta2, eps and weight_decay" : "momentum and weight_decay"));
+                   "belongs to " + std::string(is_adamw ? "sgd" : "adamw") + "; " + settings.name + " takes " +
+                       (is_adamw ? "beta1, beta2, eps and weight_decay" : "momentum and weight_decay"));
       }
     }
   }
@@ -218,8 +220,8 @@ class Reader {
     const std::int64_t replicas = run_.pipeline.replicas;
     if (run_.microbatches() % replicas == 0) return;
     refuse_key(pipeline, "replicas",
-           "is " + std::to_string(replicas) + ", which does not divide the " + std::to_string(run_.microbatches()) +
-               " microbatches of a step; each replica takes an equal part");
+               "is " + std::to_string(replicas) + ", which does not divide the " + std::to_string(run_.microbatches()) +
+                   " microbatches of a step; each replica takes an equal part");
   }
 
   void read_pipeline(const TomlTable& pipeline) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of the run file: one row each. run_file.cpp reads them, docs/schemas/run.schema.json and docs/run-file.md are
-// made from them.
+// The keys of the run file: one row each. run_file.cpp reads them, docs/schemas/run.schema.json and docs/run-file.md
+// are made from them.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -64,9 +64,10 @@ void write_new(const std::string& name, const std::string& text) {
 }
 
 int say_next() {
-  print_text(fmt::format("next:\n  plumbline sweep {0} --list    # the cases, and what the sweep would refuse\n"
-                         "  plumbline sweep {0}\n",
-                         sweep_name));
+  print_text(
+      fmt::format("next:\n  plumbline sweep {0} --list    # the cases, and what the sweep would refuse\n"
+                  "  plumbline sweep {0}\n",
+                  sweep_name));
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -158,7 +159,9 @@ int write_for_commands(const Given& given) {
 
 int write_for_text(const Given& given) {
   if (judge_alone(given.trainers))
-    throw InputError("--text is for Plumbline's trainers, which this build does not have (make build); give --reference and --candidate");
+    throw InputError(
+        "--text is for Plumbline's trainers, which this build does not have (make build); give --reference and "
+        "--candidate");
   const auto files = first_files_for_text(*given.text);
   for (const auto& [name, content] : files) refuse_existing(name);
   for (const auto& [name, content] : files) {
@@ -192,9 +195,10 @@ std::function<int()> add_init_command(CLI::App& app, const fs::path& trainers) {
       command->add_option("--reference", given->reference, "Your command that trains on one device, in quotes")
           ->type_name("CMD");
   auto* candidate =
-      command->add_option("--candidate", given->candidate,
-                          "Your command that trains as a pipeline. {record}, {level}, {norms_from}, {world}, {port} and "
-                          "{schedule} are put in place, and each command is started until it records")
+      command
+          ->add_option("--candidate", given->candidate,
+                       "Your command that trains as a pipeline. {record}, {level}, {norms_from}, {world}, {port} and "
+                       "{schedule} are put in place, and each command is started until it records")
           ->type_name("CMD");
   reference->needs(candidate);
   candidate->needs(reference);
@@ -202,14 +206,16 @@ std::function<int()> add_init_command(CLI::App& app, const fs::path& trainers) {
       ->check(CLI::Range(std::int64_t{1}, largest_world))
       ->needs(candidate);
   command
-      ->add_option("--text", given->text,
-                   "For Plumbline's own trainers: train on this UTF-8 file, or folder of .txt files; also writes run.toml "
-                   "and config.json")
+      ->add_option(
+          "--text", given->text,
+          "For Plumbline's own trainers: train on this UTF-8 file, or folder of .txt files; also writes run.toml "
+          "and config.json")
       ->type_name("FILE")
       ->excludes(reference);
-  command->footer(help_end({"plumbline init --reference 'python train.py' --candidate 'torchrun --nproc-per-node=2 train.py'",
-                            "plumbline init --text book.txt"},
-                           {.zero = "written", .one = "written, but a command does not work yet"}));
+  command->footer(
+      help_end({"plumbline init --reference 'python train.py' --candidate 'torchrun --nproc-per-node=2 train.py'",
+                "plumbline init --text book.txt"},
+               {.zero = "written", .one = "written, but a command does not work yet"}));
   return [given] { return init(*given); };
 }
 

@@ -83,7 +83,8 @@ FirstSweep first_sweep(Words reference, Words candidate, std::optional<std::int6
         "--candidate: the command does not say how many ranks it starts; give --ranks N, or write {world} where the "
         "number belongs");
   sweep.world_sizes = {ranks.value_or(2)};
-  if (const auto schedule = replace_value(candidate, {"--schedule"}, "{schedule}"); schedule && *schedule != "{schedule}")
+  if (const auto schedule = replace_value(candidate, {"--schedule"}, "{schedule}");
+      schedule && *schedule != "{schedule}")
     sweep.schedules = {*schedule};
   if (has(candidate, "{schedule}") && sweep.schedules.empty()) sweep.schedules = {"1F1B"};
   const std::size_t behind = end_of_torchrun(candidate);
@@ -110,13 +111,16 @@ bool remove_option(FirstSweep& sweep, const std::string& option) {
 
 std::string text_of(const FirstSweep& sweep) {
   const bool replays = has(sweep.reference, "{norms_from}"), levels = has(sweep.reference, "{level}");
-  std::string text = "# Trains on one device and as a pipeline, and compares the records bit for bit (docs/sweep-file.md).\n";
+  std::string text =
+      "# Trains on one device and as a pipeline, and compares the records bit for bit (docs/sweep-file.md).\n";
   text += "# {record}: the folder of the run's record.\n";
-  if (levels) text += "# {level}: full; dump when a failed case is run again, to name the first element that differs.\n";
+  if (levels)
+    text += "# {level}: full; dump when a failed case is run again, to name the first element that differs.\n";
   if (replays) text += "# {norms_from}: empty, or the pipeline's record, by whose norms the reference then clips.\n";
   text += "reference = " + list_text(sweep.reference) + "\n";
   text += "candidate = " + list_text(sweep.candidate) + "\n\n";
-  text += fmt::format("world_sizes = [{}]  # ranks of the pipeline; more than one: [2, 4]\n", join(sweep.world_sizes, ", "));
+  text += fmt::format("world_sizes = [{}]  # ranks of the pipeline; more than one: [2, 4]\n",
+                      join(sweep.world_sizes, ", "));
   if (!sweep.schedules.empty())
     text += "schedules = " + list_text(sweep.schedules) + "  # by the trainer's own names\n";
   return text + "time_limit_s = 300  # of one run\n";
@@ -166,8 +170,9 @@ clip_norm = 1.0
                                       json_text(Json(text.string())), length, length / 2, length, rows);
   return {{"config.json", json_text(config, 2) + "\n"},
           {"run.toml", run},
-          {"sweep.toml", "# Which runs are made (docs/sweep-file.md): each schedule at each number of ranks.\n"
-                         "run = [\"run.toml\"]\nworld_sizes = [1, 2, 4]\nschedules = [\"1f1b\", \"zb-h1\"]\n"}};
+          {"sweep.toml",
+           "# Which runs are made (docs/sweep-file.md): each schedule at each number of ranks.\n"
+           "run = [\"run.toml\"]\nworld_sizes = [1, 2, 4]\nschedules = [\"1f1b\", \"zb-h1\"]\n"}};
 }
 
 }  // namespace plumbline

@@ -32,8 +32,8 @@ bool remove_option(FirstSweep& sweep, const std::string& option);
 /// As TOML, with a comment for each key.
 std::string text_of(const FirstSweep& sweep);
 
-/// sweep.toml, run.toml and config.json for a small model over this text, whose size decides the lengths of rows. Throws
-/// InputError if it cannot be read or is too short.
+/// sweep.toml, run.toml and config.json for a small model over this text, whose size decides the lengths of rows.
+/// Throws InputError if it cannot be read or is too short.
 std::map<std::string, std::string> first_files_for_text(const std::filesystem::path& text);
 
 }  // namespace plumbline

@@ -18,49 +18,47 @@ constexpr double most_requested = 1'000'000'000;
 
 /// A row with the field that it sets.
 #define PLUMBLINE_KEY(field, ...) \
-  key_of<SweepFile>([](SweepFile& sweep) -> auto& { return sweep.field; }, TomlKey{__VA_ARGS__})
+  key_of<SweepFile>(              \
+      [](SweepFile & sweep) -> auto& { return sweep.field; }, TomlKey{__VA_ARGS__})
 
 Keys keys_of_all() {
-  return {
-      {{.name = "name",
-        .meaning = "what reports call the sweep: `mine/sweep.toml` is `mine/sweep`, `release.toml` is `release`",
-        .otherwise = "folder and file"}},
-      {{.name = "world_sizes",
-        .type = TomlType::integers,
-        .meaning = "ranks of a pipeline",
-        .otherwise = "none",
-        .least = 1,
-        .most = largest_world,
-        .distinct = true}},
-      {{.name = "schedules",
-        .type = TomlType::texts,
-        .meaning = "names of `plumbline schedule list`, or CSV files' paths; with commands the trainer's own names",
-        .otherwise = "the run file's"}},
-      PLUMBLINE_KEY(checks, .name = "checks",
-                    .meaning = "checks to make (checks.md); `as_asked` and `completion` are always made",
-                    .otherwise = "all", .words = check_names(), .distinct = true),
-      PLUMBLINE_KEY(accept_missing, .name = "accept_missing",
-                    .meaning = "claims: a case holds even if this was not compared in full, or not at all; the verdict names "
-                               "it. If you change the list, `--resume` judges finished cases again",
-                    .otherwise = "none", .words = claims_of_every_case(), .distinct = true, .may_be_empty = true),
-      PLUMBLINE_KEY(repeat, .name = "repeat",
-                    .meaning = "ids of cases to run twice, for the check `repeatability`", .otherwise = "none",
-                    .distinct = true, .may_be_empty = true),
-      {{.name = "launcher",
-        .meaning = "the command that starts the ranks; `{world}` is their number",
-        .otherwise = "this machine's"}},
-      {{.name = "device",
-        .meaning = "of both trainers",
-        .fallback = "cpu",
-        .words = {"cpu", "cuda"}}},
-      PLUMBLINE_KEY(time_limit_s, .name = "time_limit_s",
-                    .meaning = "longest time of one run. If a rank is stopped (SIGSTOP) before its first heartbeat, its run "
-                               "ends after 30 s",
-                    .least = 0, .most = 1e6, .above = true),
-      {{.name = "cell",
-        .type = TomlType::tables,
-        .meaning = "one more case: sweep-file.md#cell",
-        .otherwise = "none"}}};
+  return {{{.name = "name",
+            .meaning = "what reports call the sweep: `mine/sweep.toml` is `mine/sweep`, `release.toml` is `release`",
+            .otherwise = "folder and file"}},
+          {{.name = "world_sizes",
+            .type = TomlType::integers,
+            .meaning = "ranks of a pipeline",
+            .otherwise = "none",
+            .least = 1,
+            .most = largest_world,
+            .distinct = true}},
+          {{.name = "schedules",
+            .type = TomlType::texts,
+            .meaning = "names of `plumbline schedule list`, or CSV files' paths; with commands the trainer's own names",
+            .otherwise = "the run file's"}},
+          PLUMBLINE_KEY(checks, .name = "checks",
+                        .meaning = "checks to make (checks.md); `as_asked` and `completion` are always made",
+                        .otherwise = "all", .words = check_names(), .distinct = true),
+          PLUMBLINE_KEY(
+              accept_missing, .name = "accept_missing",
+              .meaning = "claims: a case holds even if this was not compared in full, or not at all; the verdict names "
+                         "it. If you change the list, `--resume` judges finished cases again",
+              .otherwise = "none", .words = claims_of_every_case(), .distinct = true, .may_be_empty = true),
+          PLUMBLINE_KEY(repeat, .name = "repeat", .meaning = "ids of cases to run twice, for the check `repeatability`",
+                        .otherwise = "none", .distinct = true, .may_be_empty = true),
+          {{.name = "launcher",
+            .meaning = "the command that starts the ranks; `{world}` is their number",
+            .otherwise = "this machine's"}},
+          {{.name = "device", .meaning = "of both trainers", .fallback = "cpu", .words = {"cpu", "cuda"}}},
+          PLUMBLINE_KEY(
+              time_limit_s, .name = "time_limit_s",
+              .meaning = "longest time of one run. If a rank is stopped (SIGSTOP) before its first heartbeat, its run "
+                         "ends after 30 s",
+              .least = 0, .most = 1e6, .above = true),
+          {{.name = "cell",
+            .type = TomlType::tables,
+            .meaning = "one more case: sweep-file.md#cell",
+            .otherwise = "none"}}};
 }
 
 }  // namespace
@@ -105,9 +103,10 @@ const std::vector<TomlKey>& cell_keys() {
        .least = 1},
       {.name = "resume_at",
        .type = TomlType::integer,
-       .meaning = "stops the run after this many steps with a checkpoint, and resumes it; the resumed record is compared "
-                  "with the uninterrupted reference (checks.md#resume). With `world_size = 1` and `schedule = "
-                  "\"sequential\"`, plumbline-reference runs the first part",
+       .meaning =
+           "stops the run after this many steps with a checkpoint, and resumes it; the resumed record is compared "
+           "with the uninterrupted reference (checks.md#resume). With `world_size = 1` and `schedule = "
+           "\"sequential\"`, plumbline-reference runs the first part",
        .least = 1},
       {.name = "resume_world",
        .type = TomlType::integer,
@@ -126,8 +125,9 @@ const std::vector<KeyOf<SweepFile>>& run_file_sweep_keys() {
         .meaning = "run files (run-file.md) of the matrix",
         .otherwise = "none"}},
       PLUMBLINE_KEY(replicas, .name = "replicas",
-                    .meaning = "copies of the pipeline: a case has `replicas` x ranks; skipped where it does not divide a "
-                               "run's microbatches",
+                    .meaning =
+                        "copies of the pipeline: a case has `replicas` x ranks; skipped where it does not divide a "
+                        "run's microbatches",
                     .otherwise = "the run file's", .least = 1, .most = largest_world, .distinct = true),
       PLUMBLINE_KEY(in_turn, .name = "in_turn",
                     .meaning = "more schedules: each once at every world size, with the runs in rotation",
@@ -139,13 +139,15 @@ const std::vector<KeyOf<SweepFile>>& run_file_sweep_keys() {
       PLUMBLINE_KEY(clipping, .name = "clipping",
                     .meaning = "in all cases of the matrix, the clip limit must act in some steps and not in others"),
       PLUMBLINE_KEY(bench, .name = "bench",
-                    .meaning = "requires that the data cover all faults (checks.md#of-each-reference-bench); otherwise gaps "
-                               "are a warning"),
+                    .meaning =
+                        "requires that the data cover all faults (checks.md#of-each-reference-bench); otherwise gaps "
+                        "are a warning"),
       {{.name = "tier",
         .meaning = "comparison mode: exactness.md#comparison-modes",
         .fallback = "bits",
         .words = {"bits", "calibrated"}}},
-      PLUMBLINE_KEY(mixed_gpus, .name = "mixed_gpus", .meaning = "allows GPUs of different models; only with `calibrated`")};
+      PLUMBLINE_KEY(mixed_gpus, .name = "mixed_gpus",
+                    .meaning = "allows GPUs of different models; only with `calibrated`")};
   return keys;
 }
 
@@ -179,23 +181,25 @@ const std::vector<TomlKey>& requested_keys() {
 
 const std::vector<KeyOf<SweepFile>>& command_sweep_keys() {
   static const Keys keys = [] {
-    Keys all{{{.name = "reference",
-               .type = TomlType::texts,
-               .meaning = "the words of the command that trains on one device",
-               .otherwise = "none"}},
-             {{.name = "candidate",
-               .type = TomlType::texts,
-               .meaning = "the words of the command that trains as a pipeline",
-               .otherwise = "none"}},
-             {{.name = "environment",
-               .type = TomlType::table,
-               .meaning = "variables for both commands",
-               .otherwise = "empty"}},
-             {{.name = "values", .type = TomlType::table, .meaning = "placeholders of your own", .otherwise = "empty"}},
-             {{.name = "mesh",
-               .type = TomlType::table,
-               .meaning = "axes other than the pipeline, `{ dp = 2, tp = 2 }`; `world_sizes` then count the ranks of one pipeline",
-               .otherwise = "empty"}}};
+    Keys all{
+        {{.name = "reference",
+          .type = TomlType::texts,
+          .meaning = "the words of the command that trains on one device",
+          .otherwise = "none"}},
+        {{.name = "candidate",
+          .type = TomlType::texts,
+          .meaning = "the words of the command that trains as a pipeline",
+          .otherwise = "none"}},
+        {{.name = "environment",
+          .type = TomlType::table,
+          .meaning = "variables for both commands",
+          .otherwise = "empty"}},
+        {{.name = "values", .type = TomlType::table, .meaning = "placeholders of your own", .otherwise = "empty"}},
+        {{.name = "mesh",
+          .type = TomlType::table,
+          .meaning =
+              "axes other than the pipeline, `{ dp = 2, tp = 2 }`; `world_sizes` then count the ranks of one pipeline",
+          .otherwise = "empty"}}};
     for (const TomlKey& key : requested_keys()) {
       if (key.name != "device") all.push_back({key, {}});
     }
@@ -207,7 +211,8 @@ const std::vector<KeyOf<SweepFile>>& command_sweep_keys() {
 const std::vector<KeyOf<SweepFile>>& sweep_keys() {
   static const Keys keys = [] {
     Keys all = keys_of_all();
-    for (const auto* more : {&run_file_sweep_keys(), &command_sweep_keys()}) all.insert(all.end(), more->begin(), more->end());
+    for (const auto* more : {&run_file_sweep_keys(), &command_sweep_keys()})
+      all.insert(all.end(), more->begin(), more->end());
     return all;
   }();
   return keys;
@@ -222,7 +227,8 @@ Json sweep_file_schema() {
   of_commands.push_back(*std::ranges::find(cell_keys(), "schedule", &TomlKey::name));
   Json has_commands = Json::array();
   for (const std::string name : {"reference", "candidate"}) {
-    of_commands.push_back({.name = name, .type = TomlType::texts, .meaning = "its own command", .otherwise = "the file's"});
+    of_commands.push_back(
+        {.name = name, .type = TomlType::texts, .meaning = "its own command", .otherwise = "the file's"});
     const Json required{{"required", {name}}};
     has_commands.push_back(required);
     has_commands.push_back({{"required", {"cell"}}, {"properties", {{"cell", {{"contains", required}}}}}});

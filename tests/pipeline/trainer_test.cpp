@@ -29,7 +29,6 @@
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/pipeline/watched_transport.hpp"
-#include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {

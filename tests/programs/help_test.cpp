@@ -74,8 +74,7 @@ TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
     const Ended help = run(command + " --help");
 
     EXPECT_EQ(help.code, 0) << command;
-    EXPECT_THAT(help.said, ::testing::MatchesRegex("Usage: " + command + "( [^\n]*)?\n\n(.|\n)*"))
-        << command;
+    EXPECT_THAT(help.said, ::testing::MatchesRegex("Usage: " + command + "( [^\n]*)?\n\n(.|\n)*")) << command;
     EXPECT_THAT(entries_of(help.said, "Example"), Not(IsEmpty())) << command;
     EXPECT_THAT(entries_of(help.said, "Exit code"),
                 AllOf(Contains(StartsWith("0  ")), Contains(StartsWith("2  ")), Contains(StartsWith("3  "))))

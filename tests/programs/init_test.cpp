@@ -22,7 +22,8 @@ using ::testing::StartsWith;
 class Init : public ::testing::Test {
  protected:
   Ended run(const std::string& command) const {
-    return end_of("( cd " + folder_.path().string() + " && PATH=" + bin() + ":$PATH && " + command + " )", folder_.path());
+    return end_of("( cd " + folder_.path().string() + " && PATH=" + bin() + ":$PATH && " + command + " )",
+                  folder_.path());
   }
   void script(const std::string& name, const std::string& body) {
     fs::permissions(folder_.file(name, "#!/bin/bash\n" + body), fs::perms::owner_all);
@@ -62,15 +63,16 @@ TEST_F(Init, OfATextEndsInASweepThatHolds) {
 /// The trainers of somebody are Plumbline's, which take --record only.
 TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
   const std::string quick = PLUMBLINE_FIXTURES "/runs/quick.toml";
-  const Ended made = run("plumbline init --reference 'plumbline-reference " + quick +
-                         "' --candidate 'plumbline-pipeline --transport threads --ranks 2 " + quick + " --schedule 1f1b'");
+  const Ended made =
+      run("plumbline init --reference 'plumbline-reference " + quick +
+          "' --candidate 'plumbline-pipeline --transport threads --ranks 2 " + quick + " --schedule 1f1b'");
 
   ASSERT_EQ(made.code, 0) << made.said;
   EXPECT_THAT(made.said, AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
                                HasSubstr("candidate: starts, and records")));
-  EXPECT_THAT(sweep_file(), AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\", \"{world}\""),
-                                  HasSubstr("world_sizes = [2]"), HasSubstr("schedules = [\"1f1b\"]"),
-                                  Not(HasSubstr("{level}")), Not(HasSubstr("norms"))));
+  EXPECT_THAT(sweep_file(),
+              AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\", \"{world}\""), HasSubstr("world_sizes = [2]"),
+                    HasSubstr("schedules = [\"1f1b\"]"), Not(HasSubstr("{level}")), Not(HasSubstr("norms"))));
   const Ended swept = run(next(made.said).back());
   EXPECT_EQ(swept.code, 0) << swept.said;
 }

@@ -81,9 +81,7 @@ class TrainingPage : public OwnRanks {
     const auto begin = page_.find("\n```" + language + "\n") + language.size() + 5;
     return page_.substr(begin, page_.find("\n```", begin) + 1 - begin);
   }
-  Json saved(const std::string& folder) const {
-    return read_json(folder_.path() / folder / "latest/checkpoint.json");
-  }
+  Json saved(const std::string& folder) const { return read_json(folder_.path() / folder / "latest/checkpoint.json"); }
   const std::string page_ = read_file(PLUMBLINE_FIXTURES "/../docs/training.md");
 };
 
@@ -104,7 +102,8 @@ TEST_F(TrainingPage, CommandsTrainAndGoOnElsewhereWithTheBitsOfOneDevice) {
   ASSERT_EQ(each.size(), 3U) << commands;
 
   // The kill: by a signal after the first step.
-  const Ended killed = run("{ exec " + each[0] + " 2> said & }; p=$!; for i in $(seq 3000); do grep -q 'step 1' said && break; "
+  const Ended killed = run("{ exec " + each[0] +
+                           " 2> said & }; p=$!; for i in $(seq 3000); do grep -q 'step 1' said && break; "
                            "sleep 0.05; done; kill -TERM $p; wait $p");
   EXPECT_EQ(killed.code, saved_and_stopped) << killed.said << read_file(folder_ / "said");
   const std::int64_t first = saved("checkpoints").at("steps");
@@ -116,7 +115,8 @@ TEST_F(TrainingPage, CommandsTrainAndGoOnElsewhereWithTheBitsOfOneDevice) {
     EXPECT_EQ(saved("checkpoints").at("steps"), steps);
   }
 
-  const Ended whole = run("plumbline-reference run.toml --quiet --checkpoint whole --stop-after " + std::to_string(first + 2));
+  const Ended whole =
+      run("plumbline-reference run.toml --quiet --checkpoint whole --stop-after " + std::to_string(first + 2));
   ASSERT_EQ(whole.code, 0) << whole.said;
   EXPECT_EQ(saved("checkpoints").at("digests"), saved("whole").at("digests"));
 }

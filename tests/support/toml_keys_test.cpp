@@ -19,7 +19,7 @@ struct Settings {
 };
 
 const std::vector<KeyOf<Settings>> keys{
-    key_of<Settings>([](Settings& s) -> auto& { return s.steps; },
+    key_of<Settings>([](Settings & s) -> auto& { return s.steps; },
                      {.name = "steps", .meaning = "how many", .required = true, .example = "5", .least = 1, .most = 9}),
     key_of<Settings>([](Settings& s) -> auto& { return s.rate; },
                      {.name = "rate", .least = 0, .most = 1, .above = true, .below = true}),

@@ -24,9 +24,8 @@ TEST(FirstSweep, PutsPlaceholdersInPlaceOrAddsThem) {
 
   EXPECT_THAT(sweep.reference, ElementsAre("python", "train.py", "--record={record}", "--level", "{level}",
                                            "--norms-from", "{norms_from}"));
-  EXPECT_THAT(sweep.candidate,
-              ElementsAre("torchrun", "--master-port={port}", "--nproc-per-node={world}", "train.py", "--schedule",
-                          "{schedule}", "--record", "{record}", "--level", "{level}"));
+  EXPECT_THAT(sweep.candidate, ElementsAre("torchrun", "--master-port={port}", "--nproc-per-node={world}", "train.py",
+                                           "--schedule", "{schedule}", "--record", "{record}", "--level", "{level}"));
   EXPECT_THAT(sweep.world_sizes, ElementsAre(4));
   EXPECT_THAT(sweep.schedules, ElementsAre("GPipe"));
 }
@@ -46,7 +45,8 @@ TEST(FirstSweep, OptionsThatATrainerLacksAreRemovedFromBothCommands) {
 
   EXPECT_TRUE(remove_option(sweep, "--level"));
   EXPECT_FALSE(remove_option(sweep, "--level"));
-  EXPECT_THAT(sweep.reference, ElementsAre("python", "train.py", "--record", "{record}", "--norms-from", "{norms_from}"));
+  EXPECT_THAT(sweep.reference,
+              ElementsAre("python", "train.py", "--record", "{record}", "--norms-from", "{norms_from}"));
   EXPECT_THAT(sweep.candidate, ElementsAre("./two.sh", "--record", "{record}"));
 }
 

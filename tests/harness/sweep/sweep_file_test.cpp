@@ -2,8 +2,8 @@
 #include "harness/sweep/sweep_file.hpp"
 
 #include "harness/sweep/sweep_keys.hpp"
-#include "support/json_text.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
@@ -120,15 +120,17 @@ TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
   const std::string largest = std::to_string(largest_world), more = std::to_string(largest_world + 1);
 
   EXPECT_THAT(read("run = [\"a.toml\"]\nworld_sizes = [" + largest + "]\n").world_sizes, ElementsAre(largest_world));
-  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"), HasSubstr(more + " is not a world size"));
-  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"), HasSubstr("is not a world size"));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"),
+              HasSubstr("is " + more + "; it must be from 1 to " + largest));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"),
+              HasSubstr("it must be from 1 to " + largest));
 }
 
 TEST_F(ReadSweepFile, TheMostLayersOfAStageAreTakenAndNoneMore) {
   EXPECT_THAT(read(cell + "balance = [1, 1, " + std::to_string(most_layers) + "]\n").cells[0].changes.balance,
               ElementsAre(1, 1, most_layers));
   const std::string more = std::to_string(most_layers + 1);
-  EXPECT_THAT(refusal(cell + "balance = [1, 1, " + more + "]\n"), HasSubstr(more + " layers"));
+  EXPECT_THAT(refusal(cell + "balance = [1, 1, " + more + "]\n"), HasSubstr("is " + more + "; it must be from 0 to"));
 }
 
 TEST_F(ReadSweepFile, ACellThatIsGoneOnWithIsReadWithItsFirstPart) {
