@@ -19,8 +19,9 @@ constexpr std::int64_t largest_unread = std::int64_t{1} << 20;
 
 class Reader {
  public:
-  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text)
-      : other_text_(text), file_(TomlTable::read(path)) {
+  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
+         const std::vector<std::string>& assignments)
+      : other_text_(text), file_(TomlTable::read(path, assignments)) {
     run_.path = path;
   }
 
@@ -66,6 +67,8 @@ class Reader {
       run_.data.text = other_text_;
       run_.data.tokens.clear();
       run_.data.token_type.reset();
+    } else if (data.has("ignore")) {
+      run_.data.ignore = files_of_ids(data, "ignore");
     }
     read_lengths(data);
     read_masked(data);
@@ -78,11 +81,15 @@ class Reader {
     if (!data.has("validation")) {
       if (evaluate)
         refuse_key(data, "validation", "is missing, but there is a table [evaluate]; name the data to evaluate");
+      if (data.has("validation_ignore"))
+        refuse_key(data, "validation_ignore", "belongs to data.validation, which is missing");
       return;
     }
     DataSettings validation = run_.data;
     validation.shuffle = "none";
     validation.masked.clear();
+    validation.ignore.clear();
+    if (data.has("validation_ignore")) validation.ignore = files_of_ids(data, "validation_ignore");
     validation.text.reset();
     if (data.has("text")) {
       validation.text = data.path_in_folder(*data.text("validation"));
@@ -257,8 +264,14 @@ void OptimizerSettings::use(const std::string& optimizer) {
   name = optimizer;
 }
 
-RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text) {
-  return Reader(path, text).read();
+RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
+                      const std::vector<std::string>& assignments) {
+  RunFile run = Reader(path, text, assignments).read();
+  for (const std::string& each : assignments) {
+    run.assigned.push_back(each.substr(0, each.find('=')));
+    std::erase(run.assigned.back(), ' ');
+  }
+  return run;
 }
 
 }  // namespace plumbline
