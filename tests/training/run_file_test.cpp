@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "tests/approved.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/run_keys.hpp"
 
 namespace plumbline {
 namespace {
@@ -330,6 +332,10 @@ TEST(RunFile, OptimizerMayBeReplacedByAKnownOne) {
 
   EXPECT_EQ(settings.name, "sgd");
   EXPECT_THAT(error_of<InputError>([&] { settings.use("adam"); }), HasSubstr("adamw, sgd"));
+}
+
+TEST(RunFile, SchemaIsThatOfTheReadersKeys) {
+  testing::expect_approved("../../docs/schemas/run.schema.json", json_text(run_file_schema(), 2) + "\n");
 }
 
 // Tables of a right file, unless the case has its own or leaves it out.
