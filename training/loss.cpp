@@ -80,12 +80,13 @@ at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& label
     const at::NoGradGuard no_graph;
     const at::Tensor flat = logits.detach().view({-1, logits.size(-1)});
     const at::Tensor of_labels = at::empty({flat.size(0), 1}, flat.options().dtype(wide));
-    const at::Tensor of_sum = at::ones({}, of_labels.options()).div_(at::Scalar(valid_tokens_of_step));
     in_chunks(flat, [&](std::int64_t begin, std::int64_t rows) {
       const at::Tensor given = flat.narrow(0, begin, rows), label = label_of_row.narrow(0, begin, rows);
-      const at::Tensor part = at::log_softmax(given.to(wide), 1);
+      at::Tensor part = at::log_softmax(given.to(wide), 1);
       of_labels.narrow(0, begin, rows).copy_(part.gather(1, label.clamp_min(0).unsqueeze(1)));
       if (!with_graph) return;
+      if (given.scalar_type() == wide) part = given.copy_(part);  // one chunk less at a time
+      const at::Tensor of_sum = at::ones({}, part.options()).div_(at::Scalar(valid_tokens_of_step));
       at::Tensor gradient = at::nll_loss_backward(of_sum, part, label, {}, at::Reduction::Sum, ignored_label, of_sum);
       // Row by row: sums the incoming elements, then computes each element, which may overwrite its input.
       at::_log_softmax_backward_data_out(gradient, gradient, part, 1, wide);

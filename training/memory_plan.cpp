@@ -134,7 +134,8 @@ std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int6
       most = std::max(most, sum_of_sizes({kept, product_of_sizes({size, element + widened})}) - released);
   };
   if (holds(config, units, UnitKind::head)) {
-    add(UnitKind::head, 0);
+    released = product_of_sizes({tokens, config.vocab_size, element});  // the logits' gradient, before a widening
+    add(UnitKind::head, released);
     released = saved_bytes(config, {UnitKind::head}, tokens, dtype);
   }
   if (holds(config, units, UnitKind::norm)) released += saved_bytes(config, {UnitKind::norm}, tokens, dtype);
