@@ -35,8 +35,10 @@ class Script {
     std::string text = bash_ ? "# Made by: " + made + "\n" : "#compdef " + program + "\n# Made by: " + made + "\n";
     text += function_ + "() {\n  local word at=\n";
     text += bash_ ? "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n  COMPREPLY=()\n"
+                    "  local typed=(\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" \"${current}x\")\n"
                     "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
                   : "  local current=$words[CURRENT] before=$words[CURRENT-1]\n"
+                    "  local -a typed=(\"${(@)words[2,CURRENT-1]}\" \"${current}x\")\n"
                     "  for word in \"${(@)words[2,CURRENT-1]}\"; do\n";
     text += "    case \"$at $word\" in\n" + commands() + "    esac\n  done\n";
     text += "  case \"$at $before\" in\n" + values() + "  esac\n";
@@ -76,7 +78,10 @@ class Script {
         std::vector<std::string> patterns;
         for (const std::string& name : option_names(option)) patterns.push_back(path + " " + name);
         const auto choices = choices_of(option);
-        rows += row(patterns, (choices.empty() ? files(metavariable(option) == "DIR") : words(choices)) + "; return");
+        const std::string& offered = option->get_option_text();
+        std::string action = choices.empty() ? files(metavariable(option) == "DIR") : words(choices);
+        if (!offered.empty()) action = words({offered}) + (bash_ ? "" : "; _files");  // bash: files where none fits
+        rows += row(patterns, action + "; return");
       }
     }
     return rows;
@@ -98,6 +103,10 @@ class Script {
       std::vector<std::string> names;
       for (const CLI::App* command : subcommands_of(app)) names.push_back(command->get_name());
       if (!names.empty()) rows += row({path}, words(names));
+      const auto takes_folder = [](const CLI::Option* option) {
+        return option->get_positional() && metavariable(option) == "DIR";
+      };
+      if (std::ranges::any_of(shown_options(app), takes_folder)) rows += row({path}, files(true));
     }
     return rows + "    *) " + files(false) + " ;;\n";
   }

@@ -47,6 +47,10 @@ std::vector<std::string> choices_of(const CLI::Option* option) {
   return choices;
 }
 
+void offer(CLI::Option* option, const std::vector<std::string>& words) {
+  option->option_text(join(words, " "));
+}
+
 std::string metavariable(const CLI::Option* option) {
   if (!takes_value(option)) return "";
   const auto choices = choices_of(option);

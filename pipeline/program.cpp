@@ -61,10 +61,11 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
   app.add_option("--text", options.text, "Train on this UTF-8 file instead of the run file's data")->type_name("FILE");
-  app.add_option("--schedule", options.schedule,
-                 "Schedule instead of the run file's: " + join(schedule_names(), ", ") +
-                     ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")
-      ->type_name("NAME");
+  offer(app.add_option("--schedule", options.schedule,
+                       "Schedule instead of the run file's: " + join(schedule_names(), ", ") +
+                           ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")
+            ->type_name("NAME"),
+        schedule_names());
   app.add_option("--transport", options.transport, "Transport instead of the run file's")
       ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
   app.add_option("--ranks", options.world,

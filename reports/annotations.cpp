@@ -77,9 +77,11 @@ std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence,
   }
   std::string text = measurement("text/string", "verdict", headline(verdict));
   if (const auto commit = judge_commit(verdict)) text += measurement("text/string", "commit", *commit);
-  for (const auto& [what, count] : verdict.counts) text += measurement("numeric/integer", what, to_text(count));
-  for (const auto& [what, count] : verdict.compared)
-    text += measurement("numeric/integer", "compared_" + what, to_text(count));
+  for (const char* what : {"cases", "cases_holding"})
+    if (const auto count = verdict.counts.find(what); count != verdict.counts.end())
+      text += measurement("numeric/integer", what, to_text(count->second));
+  if (const auto elements = verdict.compared.find("elements"); elements != verdict.compared.end())
+    text += measurement("numeric/integer", "compared_elements", to_text(elements->second));
   for (const auto& [name, bytes] : largest) text += measurement("numeric/integer", name, to_text(bytes));
   text += measurement("numeric/double", "run_seconds", to_text(run_seconds(verdict)));
   return text + fmt::format("<CTestMeasurementFile type=\"file\" name=\"report\">{}</CTestMeasurementFile>\n",

@@ -57,7 +57,6 @@ PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& e
   set_text(data, "accepted", missing_words(cell.checks, true));
   data.set("checks", check_lines(cell.checks, usual, true));
   data.set("id", page_text(cell.id));
-  data.set("has_record", PageData(evidence.cells.contains(cell.id)));
   data.set("has_output", PageData(evidence.launches.contains(cell.id)));
   if (const auto command = usual.unusual_command(cell); !command.empty()) data.set("command", page_text(command));
   return data;

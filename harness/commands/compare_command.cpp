@@ -48,8 +48,11 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
   const auto given = std::make_shared<Given>();
   auto* command = app.add_subcommand("compare", "Judge any two run records, or say what changed between two sweeps");
   command->add_option("REFERENCE", given->reference, "The reference's record, or the folder of an earlier sweep")
+      ->type_name("DIR")
       ->required();
-  command->add_option("CANDIDATE", given->candidate, "The record to judge, or the folder of a later sweep")->required();
+  command->add_option("CANDIDATE", given->candidate, "The record to judge, or the folder of a later sweep")
+      ->type_name("DIR")
+      ->required();
   command
       ->add_option("--calibration", given->calibration,
                    "calibration.json of this run: compare values within its limits instead of in bits, where "

@@ -67,7 +67,9 @@ std::function<int()> add_record_command(CLI::App& app) {
                           {.one = "check: something was found"}));
   const auto add = [&](const char* name, const char* what) {
     auto* command = record->add_subcommand(name, what);
-    command->add_option("RECORD_DIR", options->folder, "The record, with its manifest.json")->required();
+    command->add_option("RECORD_DIR", options->folder, "The record, with its manifest.json")
+        ->type_name("DIR")
+        ->required();
     command->add_option("--replica", options->replica, "Which pipeline, where several trained in parallel (0, 1, ...)");
     return command;
   };

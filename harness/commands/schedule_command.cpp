@@ -265,9 +265,11 @@ void add_reading(CLI::App& command, Options& options) {
 }
 
 void add_choice(CLI::App& command, Options& options) {
-  command.add_option("--schedule", options.schedule, "A name (plumbline schedule list), or a file that ends in .csv")
-      ->type_name("NAME")
-      ->capture_default_str();
+  offer(command
+            .add_option("--schedule", options.schedule, "A name (plumbline schedule list), or a file that ends in .csv")
+            ->type_name("NAME")
+            ->capture_default_str(),
+        schedule_names());
   command.add_option("--ranks", options.ranks, "Ranks, p")->capture_default_str();
   command.add_option("--microbatches", options.microbatches, "Microbatches, m")->capture_default_str();
   command

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -99,6 +100,10 @@ int ask_about_runs(const PreparedSweep& prepared, const SweepOptions& options) {
 }
 
 int list_cells(const SweepOptions& options) {
+  if (std::getenv("PLUMBLINE_COMPLETING") != nullptr) {  // at once: a shell waits
+    for (const auto& cell : make_plan(read_sweep_file(options.sweep_file)).cells) std::cout << cell.plan.id << "\n";
+    return static_cast<int>(ExitCode::holds);
+  }
   const PreparedSweep prepared = prepare_sweep(options);
   for (const auto& cell : prepared.plan.cells) std::cout << cell.plan.id << "\n";
   std::cout.flush();
@@ -173,12 +178,14 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           ->type_name("DIR");
   auto* resume = command->add_flag("--resume", options.resume, "Continue the sweep in --out: finished cases are kept");
   command->add_flag("--again", options.again, "With --resume: rerun cases that do not hold")->needs(resume);
-  command
-      ->add_option(
-          "--cells", options.cells,
-          "Run only these cases: ids, or patterns with * and ? in quotes; commas between several, or given again")
-      ->type_name("PATTERNS")
-      ->allow_extra_args(false);  // one value per option, because the next argument may be the sweep file
+  auto* cells =
+      command
+          ->add_option(
+              "--cells", options.cells,
+              "Run only these cases: ids, or patterns with * and ? in quotes; commas between several, or given again")
+          ->type_name("PATTERNS")
+          ->allow_extra_args(false);  // one value per option, because the next argument may be the sweep file
+  offer(cells, {"$(PLUMBLINE_COMPLETING=1 plumbline \"${typed[@]}\" --list 2>/dev/null)"});
   auto* list = command->add_flag("--list", given->list,
                                  "Print the cases' ids and train nothing; refuses what the sweep would refuse, and "
                                  "asks the trainers to check each run");
@@ -192,6 +199,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           "--shard", [given](const std::string& text) { given->options.shard = shard_of(text); },
           "Run every n-th case from the i-th on; plumbline merge combines the n folders")
       ->type_name("I/N");
+  command->add_flag("--fail-fast", options.fail_fast, "Start no further case after one that does not hold");
   command
       ->add_option_function<std::string>(
           "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
@@ -228,7 +236,7 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
   };
   const auto given = std::make_shared<Given>();
   auto* command = app.add_subcommand("merge", "Combine the shards of a sweep, and judge them as one");
-  command->add_option("SHARD", given->parts, "Folders of the shards")->required();
+  command->add_option("SHARD", given->parts, "Folders of the shards")->type_name("DIR")->required();
   command->add_option("--out", given->out, "Folder to create, with all of them")->type_name("DIR")->required();
   command->footer(help_end({"plumbline merge shard-1 shard-2 --out whole"}, {.zero = "holds", .one = "does not hold"}));
   return [given, harness] {
@@ -242,7 +250,9 @@ std::function<int()> add_judge_command(CLI::App& app, const Json& harness) {
   const auto folder = std::make_shared<fs::path>();
   auto* command =
       app.add_subcommand("judge", "Rejudge a sweep's records without running anything, and rewrite its report");
-  command->add_option("SWEEP_DIR", *folder, "A sweep's folder, with its records and its sweep.json")->required();
+  command->add_option("SWEEP_DIR", *folder, "A sweep's folder, with its records and its sweep.json")
+      ->type_name("DIR")
+      ->required();
   command->footer(help_end({"plumbline judge reports/runs/latest"}, {.zero = "holds", .one = "does not hold"}));
   return [folder, harness] { return judge(*folder, harness); };
 }

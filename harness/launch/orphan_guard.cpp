@@ -25,20 +25,21 @@
 namespace plumbline {
 namespace {
 
-/// Time for a launcher to end its ranks, or for a trainer that saves after SIGTERM.
-constexpr std::chrono::seconds grace{2};
-/// Processes that SIGKILL has not ended by then hang in the kernel.
-constexpr std::chrono::seconds give_up{10};
+constexpr std::chrono::milliseconds look{20};
+/// 2 s for a launcher to end its ranks, or for a trainer that saves after SIGTERM. Counted in looks, not by the clock:
+/// where processors are busy, the guard is as slow as those that it waits for.
+constexpr int grace = 100;
+/// Processes that SIGKILL has not ended by then, 10 s, hang in the kernel.
+constexpr int give_up = 500;
 
 void end_remaining_processes(pid_t launcher) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (auto passed = begin - begin; passed < give_up; passed = std::chrono::steady_clock::now() - begin) {
+  for (int looks = 0; looks < give_up; ++looks) {
     const auto left = processes_marked_by(launcher);
     if (left.empty()) return;
     for (const pid_t pid : left) {
-      if (passed >= grace) kill(pid, SIGKILL);
+      if (looks >= grace) kill(pid, SIGKILL);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(look);
   }
 }
 

@@ -176,31 +176,31 @@ void ProcessTree::kill_all_but(pid_t but) const {
 
 std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root) const {
   using Clock = std::chrono::steady_clock;
-  const auto kill_ranks_from = Clock::now() + grace;
-  const auto kill_root_from = kill_ranks_from + std::chrono::milliseconds(500);
-  const auto give_up = kill_root_from + std::chrono::seconds(5);
+  const auto kill_root = grace + std::chrono::milliseconds(500), give_up = kill_root + std::chrono::seconds(5);
   std::set<pid_t> asked;
-  for (;;) {
+  auto begin = Clock::now();
+  for (bool first = grace.count() > 0;; first = false) {
     const auto left = living();
     reap(root);
-    const auto now = Clock::now();
+    const auto passed = Clock::now() - begin;
     // A process whose first thread has ended remains until all others have, which takes time on a busy machine.
     const bool root_ended = has_ended(root);
-    if (left.empty() && root_ended && (now >= kill_root_from || only_root_is_left(root))) return {};
+    if (left.empty() && root_ended && (passed >= kill_root || only_root_is_left(root))) return {};
     const bool root_lives = std::ranges::any_of(left, [&](const ProcessState& process) { return process.pid == root; });
-    if (now >= give_up) {
+    if (passed >= give_up && !first) {
       std::vector<pid_t> unkillable;
       for (const auto& process : left) unkillable.push_back(process.pid);
       if (!root_lives && !root_ended) unkillable.push_back(root);
       return unkillable;
     }
-    if (now >= kill_ranks_from) {
-      kill_all_but(now >= kill_root_from ? 0 : root);
+    if (passed >= grace && !first) {
+      kill_all_but(passed >= kill_root ? 0 : root);
     } else {
       for (const auto& process : left) {
         if (root_lives && process.pid != root) continue;
         if (asked.insert(process.pid).second) kill(process.pid, SIGTERM);
       }
+      if (first) begin = Clock::now();  // nobody is killed who was not asked, however busy the machine is
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -54,7 +54,7 @@ class Sweep {
       references_.run([this] { at_glance(); });
       run_cells();
     } catch (const Error& error) {
-      if (stopped_by_.empty()) stopped_by_ = error.what();
+      stopped_by_ = error.what();
       settle_what_ended();  // before the folder may go
       if (!folder_.is_there()) {
         throw SystemError(
@@ -173,7 +173,14 @@ class Sweep {
                         judge_next();
                       }});
     }
-    run_parallel_jobs(runs, options_.jobs, [this] { at_glance(); });
+    struct FailedFast {};
+    try {
+      run_parallel_jobs(runs, options_.jobs, [this] {
+        at_glance();
+        if (!stopped_by_.empty()) throw FailedFast();
+      });
+    } catch (const FailedFast&) {  // runs that had started have ended
+    }
     settle_all();
     replay_norms();
     run_failures_again();
@@ -301,6 +308,7 @@ class Sweep {
     } else {
       keep(cell);
       progress_.say(cell.id, progress_words(cell), cell.seconds);
+      if (options_.fail_fast && !cell.holds) stopped_by_ = "--fail-fast: " + cell.id + " does not hold";
     }
     judge_next();
   }
@@ -327,7 +335,7 @@ class Sweep {
     write_verdict(folder_.path() / "verdict.json", verdict);
     services_.write_reports(folder_.path());
     if (!options_.out) point_latest_to(folder_.path());
-    if (stopped_by_.empty() && options_.keep_failures) {
+    if ((stopped_by_.empty() || options_.fail_fast) && options_.keep_failures) {
       for (const auto& cell : cells_)
         if (cell.holds && !cell.second_run) folder_.remove_records(cell.id);
     }

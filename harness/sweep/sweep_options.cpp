@@ -12,6 +12,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> words_of(const SweepOptions& options, const std::vector<std::string>& cells) {
   std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
   for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});
+  if (options.fail_fast) words.push_back("--fail-fast");
   if (options.keep_failures) words.insert(words.end(), {"--keep", "failures"});
   if (options.other_trainers) words.insert(words.end(), {"--trainers", options.trainers.string()});
   return words;

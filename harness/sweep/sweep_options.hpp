@@ -23,6 +23,7 @@ struct SweepOptions {
   std::optional<std::filesystem::path> out;  ///< default: reports/runs/<date>-<time>-<name>, and `latest` points to it
   bool resume = false;                       ///< resume the sweep in `out`
   bool again = false;                        ///< with `resume`: run finished cases that do not hold again
+  bool fail_fast = false;                    ///< start no case after one that does not hold
   bool keep_failures = false;                ///< remove records of passing cases at the end
   std::int64_t jobs = 1;                     ///< slots of parallel jobs: cores or GPUs
   std::optional<Shard> shard = {};

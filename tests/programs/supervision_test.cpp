@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 
-/// Of every wait of a rank; a hang is noticed when it has passed.
-constexpr std::int64_t timeout_ms = 3000;
+/// Of a wait that ends by it, or must not; other waits have time on a busy machine, too.
+constexpr std::int64_t short_ms = 3000, long_ms = 50'000;
 
 struct Trial {
   std::string way, place;
@@ -44,6 +44,9 @@ struct Trial {
     return way + "_" + place + "_rank" + std::to_string(rank) + "_of" + std::to_string(world);
   }
   bool goes_on() const { return way == "slow" || way == "paused"; }
+  bool hangs() const { return way == "stopped" || way == "hangs" || way == "spins"; }
+  std::int64_t start_timeout_ms() const { return hangs() && place == "start" ? short_ms : long_ms; }
+  std::int64_t timeout_ms() const { return hangs() || goes_on() ? short_ms : long_ms; }
   /// In tests/mutant. What is paused stops itself, and is let go by somebody else.
   std::string fault() const {
     return "H4-" + (way == "paused" ? "stopped" : way) + "-" + place + "@rank=" + std::to_string(rank) + ",step=1";
@@ -90,14 +93,15 @@ double monotonic_seconds() {
 }
 
 /// `disturb` is called every 20 ms with the process ids of the ranks that have been seen.
-Outcome run(const std::string& fault, std::int64_t world, std::int64_t steps, std::chrono::seconds time_limit,
+Outcome run(const Trial& trial, const std::string& fault, std::int64_t steps, std::chrono::seconds time_limit,
             const fs::path& folder, const std::function<void(const std::set<pid_t>&)>& disturb) {
+  const std::int64_t world = trial.world;
   const fs::path run_file = folder / "run.toml";
   std::ofstream(run_file) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
                           << "[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
                           << "[train]\nsteps = " << steps << "\n[record]\nlevel = \"summary\"\n"
-                          << "[pipeline]\nschedule = \"1f1b\"\ntimeout_ms = " << timeout_ms
-                          << "\nstart_timeout_ms = " << timeout_ms << "\n";
+                          << "[pipeline]\nschedule = \"1f1b\"\ntimeout_ms = " << trial.timeout_ms()
+                          << "\nstart_timeout_ms = " << trial.start_timeout_ms() << "\n";
   Launch launch;
   launch.command = {"mpirun",
                     "--map-by",
@@ -183,12 +187,11 @@ TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
   const TemporaryFolder folder;
   LetGo let_go;
   // Nobody but the launch waits for a process that does not end.
-  const bool waited_for =
-      trial.place == "finalize" && (trial.way == "stopped" || trial.way == "hangs" || trial.way == "spins");
-  const Outcome outcome = run(trial.fault(), trial.world, 3, std::chrono::seconds(waited_for ? 20 : 60), folder.path(),
-                              [&](const auto& pids) {
-                                if (trial.way == "paused") let_go(pids);
-                              });
+  const bool waited_for = trial.place == "finalize" && trial.hangs();
+  const Outcome outcome =
+      run(trial, trial.fault(), 3, std::chrono::seconds(waited_for ? 20 : 60), folder.path(), [&](const auto& pids) {
+        if (trial.way == "paused") let_go(pids);
+      });
   const Row row(trial, outcome);
   const std::string& words = outcome.finding.words;
 
@@ -238,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, Supervision, ::testing::ValuesIn(every_trial())
 LaunchFinding with_launcher_sent(int signal, std::chrono::seconds time_limit) {
   const TemporaryFolder folder;
   int glances = 0;
-  return run("N3", 2, 100000, time_limit, folder.path(),
+  return run({"launcher", "run"}, "N3", 100000, time_limit, folder.path(),
              [&](const std::set<pid_t>& pids) {
                if (pids.size() < 2 || ++glances != 25) return;
                const auto rank = process_state(*pids.begin());

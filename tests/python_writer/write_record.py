@@ -3,7 +3,7 @@
 nothing: each tensor's numbers are drawn from its name, so that every partition writes the same ones, as exact trainers would.
 usage: write_record.py FOLDER [--stages "embed_tokens,layers.0/norm,lm_head"] [--seed 1] [--narrow] [--convolutions] [--without-clipping]
 (--narrow: a fault on a cut; --convolutions: three of them and a head, in place of a Llama; --drop NAME: a parameter that no rank lists)"""
-import argparse, csv, json, math, pathlib, random, shutil, struct, subprocess, uuid
+import argparse, csv, json, math, pathlib, random, shutil, struct, subprocess, time, uuid
 
 ask = argparse.ArgumentParser()
 ask.add_argument("folder", type=pathlib.Path), ask.add_argument("--narrow", action="store_true")
@@ -43,6 +43,7 @@ def tensor(key, shape, dtype="float32", kind="f"):
 f32 = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
 losses = [f32(v * (2 + 0.25 * (m % 2)) / sum(VALID)) for m, v in enumerate(VALID)]
 data = {(s, m): tensor(f"data {s} {m}", (2, 1, n), "int64", "q")[2] for s in range(STEPS) for m, n in enumerate(LENGTHS)}
+begun = time.time_ns() % 10**6  # no two runs have the same times
 manifest = {"schema": "plumbline-record/2", "run_id": str(uuid.uuid4()), "role": "external", "seed": args.seed, "dtype": "float32",
     "model": model, "device": "cpu", "world_size": len(stages),
     "steps": STEPS, "data": {"source": "drawn", "microbatches": len(LENGTHS)},
@@ -63,7 +64,7 @@ for rank, mine in enumerate(stages):
         if s < 0: continue
         norm = math.sqrt(squares(s))
         rows["steps"].append([s, sum(losses) if last else "", *(("", "") if args.without_clipping else (norm, min(1.0, CLIP / norm))), 0.1, sum(LENGTHS), sum(VALID), 0.01])
-        rows["memory"].append([s] + [""] * 7), rows["actions"].append([s, 0, f"{rank}STEP", rank, "", 9 * s, 9 * s + rank + 1, 0])
+        rows["memory"].append([s] + [""] * 7), rows["actions"].append([s, 0, f"{rank}STEP", rank, "", begun + 9 * s, begun + 9 * s + rank + 1, 0])
         for m, n in enumerate(LENGTHS):
             rows["microbatches"].append([s, m, n, 1, n, VALID[m], losses[m] if last else "", data[s, m]])
             for way in ("forward", "backward"):

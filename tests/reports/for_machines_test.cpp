@@ -77,6 +77,7 @@ TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
 TEST(CTestMeasurements, AreElementsThatCTestReads) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.name = "<s>";
+  verdict.compared = {{"bytes", 3}, {"elements", 640}};
 
   Evidence evidence;
   evidence.cells["one"].ranks.resize(2);
@@ -88,6 +89,15 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
   const std::string text = ctest_measurements(verdict, evidence, "/a/b&c/report.html");
 
   EXPECT_EQ(testing::parse_markup(text, false).error, "");
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(text)) {
+    const auto name = line.find("name=\"") + 6;
+    names.push_back(line.substr(name, line.find('"', name) - name));
+  }
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("verdict", "commit", "cases", "cases_holding", "compared_elements",
+                                     "largest_activation_bytes", "largest_process_bytes", "run_seconds", "report"));
+  EXPECT_THAT(text, HasSubstr("name=\"compared_elements\">640</"));
   EXPECT_THAT(text,
               HasSubstr("<CTestMeasurement type=\"numeric/integer\" name=\"cases_holding\">12</CTestMeasurement>"));
   EXPECT_THAT(text,

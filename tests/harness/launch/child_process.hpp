@@ -17,7 +17,7 @@ inline bool ends_soon(pid_t pid) {
   const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (process < 0) return errno == ESRCH;  // its parent has already reaped it
   pollfd end{process, POLLIN, 0};
-  const bool ended = ::poll(&end, 1, 10'000) == 1;
+  const bool ended = ::poll(&end, 1, 60'000) == 1;
   ::close(process);
   return ended;
 }

@@ -319,11 +319,19 @@ class AskedToEnd {
   }
   AskedToEnd(const AskedToEnd&) = delete;
   AskedToEnd& operator=(const AskedToEnd&) = delete;
-  /// In a process of the test, which then goes on.
-  void listen(char letter) const {
+  /// In a process of the test, which then goes on, or ends so many microseconds later. No other signal is handled
+  /// before this one: on a busy machine several are pending.
+  void listen(char letter, useconds_t ends_after = 0) const {
     told_ = ends_[1];
     letter_ = letter;
-    ::signal(SIGTERM, [](int) { [[maybe_unused]] const auto written = ::write(told_, &letter_, 1); });
+    ends_after_ = ends_after;
+    struct sigaction asked {};
+    asked.sa_handler = [](int) {
+      [[maybe_unused]] const auto written = ::write(told_, &letter_, 1);
+      ::ualarm(ends_after_, 0);
+    };
+    ::sigfillset(&asked.sa_mask);
+    ::sigaction(SIGTERM, &asked, nullptr);
   }
   std::multiset<char> letters() const {
     std::multiset<char> found;
@@ -334,6 +342,7 @@ class AskedToEnd {
  private:
   static inline int told_ = -1;
   static inline char letter_ = '?';
+  static inline useconds_t ends_after_ = 0;
   int ends_[2] = {-1, -1};
 };
 
@@ -362,9 +371,9 @@ TEST(ProcessTreeOf, TheRootAloneIsAskedOnceAndEndsByItselfWhenTheOthersHaveBeenK
 TEST(ProcessTreeOf, WithoutARootEachIsAskedOnce) {
   const AskedToEnd asked;
   ProcessTree tree;
-  const ChildProcess one([&] { asked.listen('1'); }), two([&] { asked.listen('2'); });
+  const ChildProcess one([&] { asked.listen('1', 100'000); }), two([&] { asked.listen('2', 100'000); });
 
-  EXPECT_THAT(tree.end(50ms, 0), IsEmpty());
+  EXPECT_THAT(tree.end(60s, 0), IsEmpty()) << "each ends 0.1 s after it was asked";
 
   EXPECT_THAT(asked.letters(), ElementsAre('1', '2'));
   EXPECT_FALSE(process_state(one.pid()));

@@ -68,6 +68,24 @@ TEST_F(SweepFailures, TheLogSaysOfACellTheFirstDivergenceOrTheFirstCheckInTheWay
                            HasSubstr("s  DOES NOT HOLD\n  the bits differ\n")));
 }
 
+// The second case runs until the first has its verdict.
+TEST_F(SweepFailures, FailFastStartsNoCaseAfterOneThatDoesNotHold) {
+  behave(
+      "[ $(basename $record) = a-1f1b-w1 ] && exit 1\n"
+      "[ $(basename $record) = a-1f1b-w2 ] && until grep -q 'a-1f1b-w1 .*NOT HOLD' $base/log; do sleep 0.02; done\n");
+  options_.fail_fast = true;
+
+  const auto verdict = run().verdict;
+
+  const std::string why = ": the sweep ended before: --fail-fast: a-1f1b-w1 does not hold";
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(finished(verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2"));
+  EXPECT_THAT(verdict.not_run, ElementsAre("b-1f1b-w1" + why, "b-1f1b-w2" + why));
+  behave("");
+  options_.resume = options_.again = true;
+  EXPECT_TRUE(run().verdict.holds);
+}
+
 TEST_F(SweepFailures, ARefusalThatDoesNotNameTheRunFileIsGivenItsName) {
   behave("echo 'plumbline-reference: no such model' >&2; exit 2\n");
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("a.toml: "));
