@@ -145,10 +145,11 @@ void write_comparison(const fs::path& folder, const fs::path& reference, const f
 }
 
 int compare(const fs::path& reference, const fs::path& candidate, Printed printed,
-            const std::optional<fs::path>& calibration, const std::optional<fs::path>& request, const std::optional<fs::path>& page, const Json& harness,
-            const std::vector<std::string>& accept_missing) {
+            const std::optional<fs::path>& calibration, const std::optional<fs::path>& request,
+            const std::optional<fs::path>& page, const Json& harness, const std::vector<std::string>& accept_missing) {
   Verdict verdict = comparison(reference, candidate, calibration, request, accept_missing);
   verdict.harness = harness;
+  verdict.harness["folder"] = fs::current_path().string();
   if (page) write_comparison(*page, reference, candidate, verdict);
   if (printed == Printed::json)
     std::cout << json_text(to_json(verdict), 2) << std::endl;

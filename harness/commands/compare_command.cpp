@@ -71,7 +71,9 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
       ->check(CLI::IsMember(claims_of_every_case()));
   auto* all = command->add_flag_callback(
       "--all", [given] { given->printed = Printed::all; }, "Print every check, and texts in full");
-  command->add_flag_callback("--json", [given] { given->printed = Printed::json; }, "Print the verdict as JSON")
+  command
+      ->add_flag_callback(
+          "--json", [given] { given->printed = Printed::json; }, "Print the verdict as JSON")
       ->excludes(all);
   command->add_option("--page", given->page, "Folder for a report of the comparison; replaces an earlier one")
       ->type_name("DIR");
@@ -90,8 +92,8 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
     const auto chosen = [&](const fs::path& folder) {
       return given->replica ? replica_folder(folder, given->replica) : folder;
     };
-    return compare(chosen(given->reference), chosen(given->candidate), given->printed, given->calibration, given->request,
-                   given->page, harness, given->accept_missing);
+    return compare(chosen(given->reference), chosen(given->candidate), given->printed, given->calibration,
+                   given->request, given->page, harness, given->accept_missing);
   };
 }
 

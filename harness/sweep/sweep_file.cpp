@@ -192,6 +192,10 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
 void read_for_all(const TomlTable& table, SweepFile& sweep) {
   sweep.checks = known_texts(table, "checks", check_names());
   sweep.accept_missing = known_texts(table, "accept_missing", claims_of_every_case());
+  sweep.accept_gaps = table.boolean("accept_gaps").value_or(false);
+  if (sweep.accept_gaps && table.boolean("bench").value_or(false))
+    refuse_key(table, "accept_gaps", "excludes bench, which requires that there are no gaps; keep one");
+  sweep.commit = table.text("commit").value_or("");
   sweep.repeat = texts_of(table, "repeat");
   need_distinct(table, "repeat", sweep.repeat);
   sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
@@ -220,8 +224,8 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelled key is not reported as a missing one.
-  for (const char* key : {"name", "world_sizes", "schedules", "checks", "accept_missing", "repeat", "launcher",
-                          "device", "time_limit_s", "cell"})
+  for (const char* key : {"name", "world_sizes", "schedules", "checks", "accept_missing", "accept_gaps", "commit",
+                          "repeat", "launcher", "device", "time_limit_s", "cell"})
     table.has(key);
   for (const auto* keys : {&command_keys(), &run_file_keys()}) {
     for (const auto& key : *keys) table.has(key);

@@ -30,6 +30,8 @@ schedules = ["afab", "1f1b"]
 optimizers = ["sgd"]
 checks = ["completion", "loss"]
 accept_missing = ["buffers", "loss"]
+accept_gaps = false
+commit = "my change"
 repeat = ["a-sgd-1f1b-w4"]
 clipping = true
 bench = true
@@ -54,6 +56,8 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.optimizers, ElementsAre("sgd"));
   EXPECT_THAT(sweep.checks, ElementsAre("completion", "loss"));
   EXPECT_THAT(sweep.accept_missing, ElementsAre("buffers", "loss"));
+  EXPECT_FALSE(sweep.accept_gaps);
+  EXPECT_EQ(sweep.commit, "my change");
   EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
   EXPECT_TRUE(sweep.clipping);
   EXPECT_TRUE(sweep.bench);
@@ -68,7 +72,7 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
   EXPECT_THAT(sweep.notes, ElementsAre(HasSubstr("process_memory_limit: is ignored")));
-  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
+  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:17:7"), HasSubstr("cell[0].run")));
 }
 
 TEST_F(ReadSweepFile, SchedulesInTurnAndPartitionAreTaken) {
