@@ -25,6 +25,15 @@ bool none_blocks(const std::vector<CheckResult>& checks) {
   return std::ranges::none_of(checks, is_blocking);
 }
 
+std::vector<std::string> failing_claims(const std::vector<CheckResult>& checks) {
+  std::vector<std::string> differing, blocking;
+  for (const auto& check : checks) {
+    if (check.outcome == Outcome::differs) differing.push_back(check.name);
+    if (is_blocking(check)) blocking.push_back(check.name);
+  }
+  return differing.empty() ? blocking : differing;
+}
+
 const std::vector<std::string>& claims_of_every_case() {
   static const std::vector<std::string> claims{"data", "loss", "gradients", "parameters", "buffers"};
   return claims;

@@ -51,6 +51,9 @@ struct CheckResult {
 bool is_blocking(const CheckResult& check);
 bool none_blocks(const std::vector<CheckResult>& checks);
 
+/// The names of those that differ; if none does, of those that block.
+std::vector<std::string> failing_claims(const std::vector<CheckResult>& checks);
+
 /// True of the claims without which no case holds, whoever wrote its records: data, loss, gradients, parameters, and
 /// buffers. The user may accept that they are incomplete.
 bool is_of_every_case(const std::string& claim);

@@ -44,7 +44,7 @@ std::string annotations(const Verdict& verdict) {
     const bool verb = cell.incomplete() || cell.unstable();
     lines.push_back(annotation("error", cell.id + (verb ? " is " : " ") + case_state(cell), why_not(cell)));
   }
-  for (const std::string& line : verdict.not_run) lines.push_back(annotation("error", "not run", line));
+  for (const std::string& line : not_run_lines(verdict)) lines.push_back(annotation("error", "not run", line));
   for (const ReferenceVerdict& reference : verdict.references) {
     for (const CheckResult& check : reference.checks) {
       if (is_blocking(check))
@@ -52,7 +52,8 @@ std::string annotations(const Verdict& verdict) {
             annotation("error", "reference " + reference.id, fmt::format("{}: {}", check.name, check.reason)));
     }
   }
-  for (const std::string& line : warnings(verdict)) lines.push_back(annotation("warning", "not covered", line));
+  if (const std::string gaps = data_gaps(verdict); !gaps.empty())
+    lines.push_back(annotation("notice", "not required", gaps));
   if (lines.empty() || verdict.holds)
     lines.push_back(annotation(verdict.holds ? "notice" : "error", "Plumbline", headline(verdict)));
   if (lines.size() > most_annotations) {
@@ -76,7 +77,7 @@ std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence,
     }
   }
   std::string text = measurement("text/string", "verdict", headline(verdict));
-  if (const auto commit = judge_commit(verdict)) text += measurement("text/string", "commit", *commit);
+  if (const auto commit = harness_text(verdict, "commit")) text += measurement("text/string", "commit", *commit);
   for (const char* what : {"cases", "cases_holding"})
     if (const auto count = verdict.counts.find(what); count != verdict.counts.end())
       text += measurement("numeric/integer", what, to_text(count->second));

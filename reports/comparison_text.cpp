@@ -39,16 +39,6 @@ std::string verdict_line(const Verdict& verdict) {
   return fmt::format("{} ({})", text, tally_text(cell.checks));
 }
 
-/// "59 differences, the first in step 1, stage 0, rank 0, parameter embed.weight: the bits differ".
-std::string difference_words(const CheckResult& check, const CellVerdict& cell) {
-  if (!check.first_divergence) return check.reason;
-  const std::string& words = check.first_divergence->words;
-  const bool is_first = cell.first_divergence && cell.first_divergence->words == words;
-  const bool counted = check.measured.ends_with(" difference") || check.measured.ends_with(" differences");
-  if (!counted) return is_first ? "the first divergence" : words;
-  return check.measured + (is_first ? ", the first divergence" : ": " + words);
-}
-
 /// What was not compared, and why: claims with the same reason together.
 std::vector<std::string> gaps(const Verdict& verdict, Detail detail) {
   const CellVerdict& cell = verdict.cells.front();
@@ -66,7 +56,7 @@ std::vector<std::string> gaps(const Verdict& verdict, Detail detail) {
   for (const auto& check : cell.checks) {
     for (const auto& words : check.not_shown) add(words, "");
   }
-  for (const auto& words : warnings(verdict)) add(words, "");
+  if (const std::string words = data_gaps(verdict); !words.empty()) add(words, "");
   std::vector<std::string> lines;
   constexpr std::size_t most_named = 3;
   for (const auto& [reason, names] : reasons) {
@@ -122,6 +112,15 @@ std::string table_of(const std::vector<CheckResult>& checks) {
 }
 
 }  // namespace
+
+std::string difference_words(const CheckResult& check, const CellVerdict& cell) {
+  if (!check.first_divergence) return reason_words(check);
+  const std::string& words = check.first_divergence->words;
+  const bool is_first = cell.first_divergence && cell.first_divergence->words == words;
+  const bool counted = check.measured.ends_with(" difference") || check.measured.ends_with(" differences");
+  if (!counted) return is_first ? "the first divergence" : words;
+  return check.measured + (is_first ? ", the first divergence" : ": " + words);
+}
 
 std::string comparison_text(const Verdict& verdict, Detail detail, const std::optional<std::filesystem::path>& page) {
   constexpr std::size_t verdict_lines = 6;

@@ -20,4 +20,7 @@ std::string comparison_text(const Verdict& verdict, Detail detail = Detail::all,
                             const std::optional<std::filesystem::path>& page = std::nullopt);
 std::string comparison_text(const CellVerdict& cell);
 
+/// "59 differences: step 1, stage 0, rank 0, parameter embed.weight: the bits differ": what a check found.
+std::string difference_words(const CheckResult& check, const CellVerdict& cell);
+
 }  // namespace plumbline

@@ -16,13 +16,21 @@ namespace {
 /// The page has all of them.
 constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
 
-std::string cause_of(const CellVerdict& cell) {
+/// Without the size of the difference, in which cases of one cause may differ.
+std::string words_of_cause(const CellVerdict& cell) {
+  if (cell.incomplete()) return missing_words(cell.checks, false);
+  if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
+  const auto check = std::ranges::find_if(cell.checks, is_blocking);
+  return check == cell.checks.end() ? "" : fmt::format("{}: {}", check->name, check->reason);
+}
+
+std::string cause_of(const CellVerdict& cell, bool with_size) {
   if (cell.incomplete())
     return fmt::format("    incomplete: nothing differs, but {}\n", complaint(cell)) +
            (acceptable_claims(cell.checks).empty()
                 ? ""
                 : fmt::format("    to accept it, add to the sweep file: {}\n", accepting_key(cell.checks)));
-  std::string words = fmt::format("    {}\n", complaint(cell));
+  std::string words = fmt::format("    {}\n", with_size ? complaint(cell) : words_of_cause(cell));
   if (cell.unstable()) words += "    unstable: it held when it was run again\n";
   return words;
 }
@@ -30,12 +38,8 @@ std::string cause_of(const CellVerdict& cell) {
 }  // namespace
 
 std::string complaint(const CellVerdict& cell) {
-  if (cell.incomplete()) return missing_words(cell.checks, false);
-  if (cell.first_divergence && !cell.first_divergence->words.empty())
-    return without_digests(cell.first_divergence->words);
-  const auto check = std::ranges::find_if(cell.checks, is_blocking);
-  if (check == cell.checks.end()) return "";
-  return without_digests(fmt::format("{}: {}", check->name, check->reason));
+  const bool sized = cell.first_divergence && !cell.first_divergence->size.empty();
+  return without_digests(words_of_cause(cell) + (sized ? "; " + cell.first_divergence->size : ""));
 }
 
 std::string progress_words(const CellVerdict& cell) {
@@ -49,7 +53,7 @@ std::string failing_cells(const Verdict& verdict, std::size_t width) {
   std::vector<std::pair<std::string, std::vector<const CellVerdict*>>> causes;
   for (const auto& cell : verdict.cells) {
     if (cell.holds) continue;
-    const std::string cause = cause_of(cell);
+    const std::string cause = cause_of(cell, false);
     auto same = std::ranges::find(causes, cause, [](const auto& each) { return each.first; });
     if (same == causes.end()) same = causes.insert(same, {cause, {}});
     same->second.push_back(&cell);
@@ -57,13 +61,13 @@ std::string failing_cells(const Verdict& verdict, std::size_t width) {
   std::ranges::stable_partition(causes, [](const auto& each) { return !each.second.front()->incomplete(); });
   std::string text;
   for (std::size_t i = 0; i < causes.size() && std::cmp_less(i, most_causes); ++i) {
-    const auto& [cause, cells] = causes[i];
+    const auto& cells = causes[i].second;
     const auto shown = std::min(std::ssize(cells), most_cells);
     for (const CellVerdict* cell : std::vector(cells.begin(), cells.begin() + shown))
       text += fmt::format("  {}\n", cell->id);
     if (shown < std::ssize(cells))
       text += fmt::format("  and {}\n", count_text(std::ssize(cells) - shown, "more case"));
-    text += cause;
+    text += cause_of(*cells.front(), true);
   }
   if (std::ssize(causes) > most_causes)
     text += fmt::format("  and {}, in the report\n", count_text(std::ssize(causes) - most_causes, "other cause"));

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "reports/words.hpp"
+#include "support/shell.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -183,22 +184,53 @@ bool asked_for(const Verdict& verdict, const CheckResult& check) {
          std::ranges::find(asked, check.name) != asked.end();
 }
 
-std::vector<std::string> warnings(const Verdict& verdict) {
-  std::vector<std::string> lines;
+std::string data_gaps(const Verdict& verdict) {
+  std::map<std::string, std::vector<std::string>> references;  // by reason
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
-      if (check.required || check.outcome != Outcome::incomplete) continue;
-      lines.push_back(fmt::format("reference {}: {}", reference.id, check.reason));
+      if (!check.required && !check.accepted && check.outcome == Outcome::incomplete)
+        references[check.reason].push_back(reference.id);
     }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, ids] : references) parts.push_back(reason + " (" + join(ids, ", ") + ")");
+  return join(parts, "; ");
+}
+
+std::vector<std::string> not_run_lines(const Verdict& verdict) {
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> cases;  // by reason
+  for (const std::string& line : verdict.not_run) {
+    const auto colon = std::min(line.find(": "), line.size());
+    const std::string why = line.substr(colon);
+    if (!cases.contains(why)) reasons.push_back(why);
+    cases[why].push_back(line.substr(0, colon));
+  }
+  std::vector<std::string> lines;
+  for (const std::string& why : reasons) {
+    const auto count = std::ssize(cases[why]);
+    lines.push_back((count == 1 ? cases[why].front() : count_text(count, "case")) + " not run" + why);
   }
   return lines;
 }
 
-std::optional<std::string> judge_commit(const Verdict& verdict) {
+std::string ran_words(const Verdict& verdict) {
+  std::string words = grouped(std::ssize(verdict.cells)) + " run";
+  if (!verdict.not_run.empty()) words += ", " + grouped(std::ssize(verdict.not_run)) + " not run";
+  if (!verdict.not_applicable.empty()) words += ", " + grouped(std::ssize(verdict.not_applicable)) + " not applicable";
+  return words;
+}
+
+std::string from_its_folder(const Verdict& verdict, const std::string& command) {
+  const std::string folder = harness_text(verdict, "folder").value_or("");
+  return folder.empty() || command.empty() ? command : "cd " + shell_command({folder}) + " && " + command;
+}
+
+std::optional<std::string> harness_text(const Verdict& verdict, const char* key) {
   if (!verdict.harness.is_object()) return std::nullopt;
-  const auto commit = verdict.harness.find("commit");
-  if (commit == verdict.harness.end() || !commit->is_string()) return std::nullopt;
-  return commit->get<std::string>();
+  const auto found = verdict.harness.find(key);
+  if (found == verdict.harness.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
 }
 
 double run_seconds(const Verdict& verdict) {

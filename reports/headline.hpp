@@ -43,11 +43,21 @@ std::string claim(const Verdict& verdict);
 /// Whether the check was requested; completion and as_asked always are.
 bool asked_for(const Verdict& verdict, const CheckResult& check);
 
-/// Gaps in the data coverage, one line per reference. They were not required, otherwise they would be blocking.
-std::vector<std::string> warnings(const Verdict& verdict);
+/// What the references' data cannot show, in one line; empty if nothing, or if the sweep file accepts it. It was not
+/// required, otherwise it would be blocking.
+std::string data_gaps(const Verdict& verdict);
 
-/// The judge's commit (empty for a build outside a checkout), if the verdict has it.
-std::optional<std::string> judge_commit(const Verdict& verdict);
+/// "6 cases not run: <why>", a line for each reason; "<id> not run: <why>" of one case.
+std::vector<std::string> not_run_lines(const Verdict& verdict);
+
+/// "135 run, 1 not applicable": the cases.
+std::string ran_words(const Verdict& verdict);
+
+/// "cd DIR && <command>", if the verdict names the folder that its commands are for.
+std::string from_its_folder(const Verdict& verdict, const std::string& command);
+
+/// A text of the verdict's `harness`: `commit` of the judge (empty for a build outside a checkout), `your_commit`.
+std::optional<std::string> harness_text(const Verdict& verdict, const char* key);
 
 /// Of all runs together.
 double run_seconds(const Verdict& verdict);

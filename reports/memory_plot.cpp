@@ -28,15 +28,23 @@ constexpr std::string_view measured_look = " fill=\"#9cc3e0\" stroke=\"#1b3a5c\"
 constexpr std::string_view law_look = " stroke=\"#d1580f\" stroke-width=\"3\"";
 constexpr std::string_view reference_look = " stroke=\"currentColor\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"";
 
-/// The bars of a group are next to each other around the group's place on the x axis.
+/// A bar for each rank, all of one width; a gap between the groups of two world sizes.
 struct Slot {
   double low, high;
 };
-Slot slot(std::size_t group, std::size_t rank, std::size_t ranks) {
-  constexpr double share = 0.84;  // of the distance between two groups
-  const double wide = share / static_cast<double>(ranks);
-  const double low = static_cast<double>(group) - share / 2 + wide * static_cast<double>(rank);
-  return {low + 0.06 * wide, low + 0.94 * wide};
+Slot slot(double group, std::size_t rank) {
+  const double low = group + static_cast<double>(rank);
+  return {low + 0.06, low + 0.94};
+}
+
+/// Where each group begins, and the end of the axis, in bars.
+std::vector<double> begins_of(const MemoryPanel& panel) {
+  constexpr double gap = 1.5;
+  std::vector<double> begins{gap / 2};
+  for (const MemoryGroup& group : panel.groups)
+    begins.push_back(begins.back() + static_cast<double>(group.ranks.size()) + gap);
+  begins.back() -= gap / 2;
+  return begins;
 }
 
 std::string bar(const plot::Panel& panel, const Slot& at, double from, double to, std::string_view look) {
@@ -44,9 +52,13 @@ std::string bar(const plot::Panel& panel, const Slot& at, double from, double to
                          look);
 }
 
-plot::Axis group_axis(const std::vector<std::string>& names) {
-  plot::Axis axis{-0.6, static_cast<double>(names.size()) - 0.4, {}, "world size P, one bar per rank"};
-  for (std::size_t i = 0; i < names.size(); ++i) axis.ticks.push_back({static_cast<double>(i), names[i]});
+plot::Axis group_axis(const MemoryPanel& panel) {
+  const std::vector<double> begins = begins_of(panel);
+  plot::Axis axis{0, begins.back(), {}, "world size P, one bar per rank"};
+  for (std::size_t i = 0; i < panel.groups.size(); ++i) {
+    const MemoryGroup& group = panel.groups[i];
+    axis.ticks.push_back({begins[i] + static_cast<double>(group.ranks.size()) / 2, std::to_string(group.world)});
+  }
   return axis;
 }
 
@@ -62,10 +74,11 @@ std::string swatch(std::string_view look) {
 std::string draw_panel(const MemoryPanel& drawn, const plot::Panel& panel, const ByteUnit& unit,
                        const std::optional<std::int64_t>& reference_peak) {
   std::string bars, laws;
+  const std::vector<double> begins = begins_of(drawn);
   for (std::size_t group = 0; group < drawn.groups.size(); ++group) {
     const auto& ranks = drawn.groups[group].ranks;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      const Slot at = slot(group, rank, ranks.size());
+      const Slot at = slot(begins[group], rank);
       if (const auto bytes = ranks[rank].activation_bytes)
         bars += bar(panel, at, 0, static_cast<double>(*bytes) / unit.bytes, "");
       if (const auto bytes = ranks[rank].predicted_bytes) {
@@ -113,9 +126,7 @@ std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const double left = 70 + distance * static_cast<double>(i % in_a_row);
     const double top = 50 + panel_height * static_cast<double>(i / in_a_row);
-    std::vector<std::string> names;
-    for (const MemoryGroup& group : panels[i].groups) names.push_back(std::to_string(group.world));
-    const plot::Panel panel({left, top, left + panel_width, top + 130}, group_axis(names),
+    const plot::Panel panel({left, top, left + panel_width, top + 130}, group_axis(panels[i]),
                             byte_axis(i % in_a_row == 0 ? "peak activations" : "", largest, unit));
     svg += panel.draw_axes(panels[i].title) + draw_panel(panels[i], panel, unit, reference_peak);
   }

@@ -40,10 +40,6 @@ void set_list(PageData& page, const std::string& key, const PageData& list) {
   page.set(key, list);
 }
 
-std::string cell_anchor(std::size_t cell) {
-  return "c" + std::to_string(cell);
-}
-
 namespace {
 
 /// Splits the template: the text after a line `<!-- partial NAME -->` is `{{>NAME}}` in the rest.
@@ -76,15 +72,13 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence) {
   PageData data;
   for (const auto& partial : text.partials)
     data.set(partial.first, PageData(kainjow::mustache::partial([&partial] { return partial.second; })));
-  const UsualTexts usual = usual_texts(verdict);
   fill_summary(data, verdict);
   fill_facts(data, verdict);
   fill_overview(data, verdict);
-  fill_failures(data, verdict, evidence, usual);
+  fill_failures(data, verdict, evidence);
   fill_figures(data, verdict);
   fill_release(data, verdict);
-  fill_usual(data, verdict, usual);
-  fill_cases(data, verdict, evidence, usual);
+  fill_cases(data, verdict, evidence);
   fill_plots(data, verdict, evidence);
   fill_timeline(data, verdict, evidence);
   fill_machine(data, verdict, evidence);

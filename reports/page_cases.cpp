@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/terminal.hpp"
@@ -22,18 +23,12 @@ std::string counted(const CheckResult& check) {
   return check.name + (text.empty() ? "" : ": " + text);
 }
 
-/// Texts other than its counts and the usual ones.
-std::string own_words(const CheckResult& check, const UsualTexts& usual) {
+/// Of a check that does not hold, what it found; of one within limits, how near it came to them.
+std::string own_words(const CheckResult& check) {
+  if (check.outcome == Outcome::does_not_apply) return "";
   std::vector<std::string> texts;
-  const auto add = [&](const char* what, const std::string& text) {
-    if (!text.empty()) texts.push_back(what + text);
-  };
-  add("", usual.unusual_reason(check));
-  add("limit: ", usual.unusual_limit(check));
-  if ((check.outcome != Outcome::holds && check.outcome != Outcome::does_not_apply) || check.margin)
-    add("measured: ", check.measured);
-  if (check.margin) add("margin: ", short_number(*check.margin));
-  add("not covered: ", join(usual.unusual_not_shown(check), "; "));
+  if (check.outcome != Outcome::holds) texts.push_back(check.reason);
+  if (check.margin) texts.push_back("measured: " + check.measured + "; margin: " + short_number(*check.margin));
   return without_digests(join(texts, "; "));
 }
 
@@ -41,24 +36,24 @@ std::string tally_and_time(const std::vector<CheckResult>& checks, double second
   return tally_text(checks) + ", " + seconds_text(seconds);
 }
 
-PageData line(std::size_t index, const std::string& title, const std::string& tally) {
-  PageData data = page_row({{"anchor", cell_anchor(index)}, {"title", title}, {"tally", tally}});
+PageData line(const std::string& anchor, const std::string& title, const std::string& tally) {
+  PageData data = page_row({{"anchor", anchor}, {"title", title}, {"tally", tally}, {"search", title + " " + anchor}});
   data.set("red", PageData(false));
   data.set("id", PageData(false));
   data.set("command", PageData(false));
   return data;
 }
 
-PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
-  PageData data = line(index, run_label(cell), tally_and_time(cell.checks, cell.seconds));
+PageData case_line(const Verdict& verdict, const CellVerdict& cell, const Evidence& evidence) {
+  PageData data = line(cell.id, run_label(cell), tally_and_time(cell.checks, cell.seconds));
   data.set("red", PageData(!cell.holds));
   data.set("state", case_state(cell));
   if (!cell.holds) return data;
   set_text(data, "accepted", missing_words(cell.checks, true));
-  data.set("checks", check_lines(cell.checks, usual, true));
+  data.set("checks", check_lines(cell.checks));
   data.set("id", page_text(cell.id));
   data.set("has_output", PageData(evidence.launches.contains(cell.id)));
-  if (const auto command = usual.unusual_command(cell); !command.empty()) data.set("command", page_text(command));
+  data.set("command", page_section(from_its_folder(verdict, cell.command), "command"));
   return data;
 }
 
@@ -79,17 +74,16 @@ PageData subject_data(const std::string& title, const PageData& lines, std::int6
 }
 
 /// A failing reference is unfolded, because nothing links to it.
-PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
+PageData references_data(const Verdict& verdict) {
   PageData lines = page_list();
   std::int64_t count = 0, red = 0;
-  for (std::size_t i = 0; i < verdict.references.size(); ++i) {
-    const ReferenceVerdict& reference = verdict.references[i];
+  for (const ReferenceVerdict& reference : verdict.references) {
     if (reference.checks.empty()) continue;
     const bool holds = reference.finished && none_blocks(reference.checks);
-    PageData data = line(verdict.cells.size() + i,
+    PageData data = line("reference-" + reference.id,
                          fmt::format("{} ({})", training_title(reference.model, reference.optimizer), reference.id),
                          (holds ? "" : "does not hold, ") + tally_and_time(reference.checks, reference.seconds));
-    data.set("checks", check_lines(reference.checks, usual, true));
+    data.set("checks", check_lines(reference.checks));
     lines.push_back(data);
     ++count;
     if (!holds) ++red;
@@ -121,12 +115,11 @@ std::vector<Subject> subjects_of(const Verdict& verdict) {
   return subjects;
 }
 
-PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking) {
+PageData check_lines(const std::vector<CheckResult>& checks) {
   std::vector<std::string> held, aside;
   PageData rows = page_list();
   for (const CheckResult& check : checks) {
-    if (!blocking && is_blocking(check)) continue;
-    const std::string words = own_words(check, usual);
+    const std::string words = own_words(check);
     if (check.outcome == Outcome::holds && words.empty()) {
       held.push_back(counted(check));
     } else if (check.outcome == Outcome::does_not_apply && words.empty()) {
@@ -146,32 +139,19 @@ PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& u
   return data;
 }
 
-void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
+void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   PageData list = page_list();
   for (const Subject& subject : subjects_of(verdict)) {
     PageData lines = page_list();
     std::int64_t red = 0, incomplete = 0;
     for (const std::size_t index : subject.cells) {
-      lines.push_back(case_line(verdict.cells[index], index, evidence, usual));
+      lines.push_back(case_line(verdict, verdict.cells[index], evidence));
       if (!verdict.cells[index].holds) ++(verdict.cells[index].incomplete() ? incomplete : red);
     }
     list.push_back(subject_data(subject.title, lines, std::ssize(subject.cells), red, incomplete, "case"));
   }
-  if (const PageData references = references_data(verdict, usual); !references.is_false()) list.push_back(references);
+  if (const PageData references = references_data(verdict); !references.is_false()) list.push_back(references);
   page.set("subjects", list);
-}
-
-void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual) {
-  PageData rows = page_list();
-  for (const UsualTexts::Of& of : usual.checks) {
-    PageData row = page_row({{"check", of.check}, {"limit", of.limit}, {"reason", of.reason}});
-    set_text(row, "not_shown", of.not_shown);
-    set_text(row, "aside", of.aside);
-    rows.push_back(row);
-  }
-  set_text(page, "usual_command", usual.command);
-  page.set("has_usual", PageData(!verdict.cells.empty()));
-  page.set("usual", rows);
 }
 
 }  // namespace plumbline

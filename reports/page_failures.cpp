@@ -7,7 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "reports/comparison_text.hpp"
 #include "reports/failing_cells.hpp"
+#include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/terminal.hpp"
@@ -17,6 +19,7 @@ namespace plumbline {
 namespace {
 
 constexpr std::size_t most_open_lines = 12;
+constexpr std::ptrdiff_t most_named = 3;
 /// With more failing cases than this, one line of each cause is open, so that the grid stays on the first screen.
 constexpr std::size_t few_failing = 5;
 
@@ -87,20 +90,23 @@ std::string without_place(const Finding& divergence) {
 std::string in_short(const CellVerdict& cell) {
   std::string text;
   const CheckResult* check = first_blocking(cell);
-  if (cell.first_divergence) text = without_place(*cell.first_divergence);
+  if (cell.first_divergence) {
+    const std::string& size = cell.first_divergence->size;
+    text = without_place(*cell.first_divergence) + (size.empty() ? "" : "; " + size);
+  }
   if (cell.incomplete()) text = "incomplete: " + lack_of(cell);
   if (text.empty() && check != nullptr) text = fmt::format("{}: {}", lack_of(cell), check->reason);
   if (text.empty()) text = lack_of(cell);
   return (cell.unstable() ? "unstable: " : "") + without_digests(text);
 }
 
-PageData fault_line(const CellVerdict& cell, std::size_t index) {
+PageData fault_line(const CellVerdict& cell) {
   const auto numbered = [](const char* what, const std::optional<std::int64_t>& number) {
     return number ? fmt::format("{} {}", what, *number) : "";
   };
   const Finding at = cell.first_divergence.value_or(Finding{});
   const std::string stage = at.stage ? numbered("stage", at.stage) : numbered("rank", at.rank);
-  return page_row({{"anchor", cell_anchor(index)},
+  return page_row({{"anchor", cell.id},
                    {"title", cell_title(cell)},
                    {"step", !cell.first_divergence ? ""
                             : at.step < 0          ? "start"
@@ -113,7 +119,7 @@ PageData fault_line(const CellVerdict& cell, std::size_t index) {
 
 PageData fault_lines(const Verdict& verdict, const Alike& cells, std::size_t from, std::size_t to) {
   PageData lines = page_list();
-  for (std::size_t i = from; i < to; ++i) lines.push_back(fault_line(verdict.cells[cells[i]], cells[i]));
+  for (std::size_t i = from; i < to; ++i) lines.push_back(fault_line(verdict.cells[cells[i]]));
   return lines;
 }
 
@@ -145,47 +151,33 @@ PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t show
   return data;
 }
 
-/// A digest's first eight digits, and the rest on demand.
-PageData value_data(const std::string& value) {
-  const std::string shown = without_digests(value);
-  PageData data = page_row({{"shown", shown.empty() ? "-" : shown}});
-  data.set("whole", page_section(shown == value ? "" : value));
-  return data;
-}
-
 PageData divergence_data(const Finding& divergence) {
   std::string words = without_place(divergence);
   const std::string values = fmt::format(" (expected {}, got {})", divergence.expected, divergence.got);  // own lines
   if (const std::size_t at = words.find(values); at != std::string::npos) words.erase(at, values.size());
   PageData data = page_row({{"words", without_digests(words)}});
-  data.set("expected", value_data(divergence.expected));
-  data.set("got", value_data(divergence.got));
-  data.set("values", PageData(!divergence.expected.empty() || !divergence.got.empty()));
+  const bool digests = without_digests(divergence.got) != divergence.got;  // say nothing to people
+  data.set("expected", page_text(divergence.expected));
+  data.set("got", page_text(divergence.got));
+  data.set("values", PageData(!digests && !(divergence.expected + divergence.got).empty()));
   data.set("size", page_section(divergence.size));
   return data;
 }
 
-/// Checks with the same reason share a line: a crashed run leaves a dozen of them. The case's first
-/// divergence is not repeated.
+/// Checks with the same reason share a line: a crashed run leaves a dozen of them.
 struct Reason {
   std::vector<std::string> checks;
   Outcome outcome;
-  std::string reason, place;
+  std::string reason;
 };
 
 std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   std::vector<Reason> all;
-  const std::string heading = cell.first_divergence ? place_text(*cell.first_divergence) : "";
   for (const auto& check : cell.checks) {
     if (!is_blocking(check)) continue;
-    std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
-    const bool begins = check.first_divergence && reason.starts_with(place_in_run(*check.first_divergence));
-    if (place == heading || begins || reason.find(" step ") != std::string::npos) place.clear();  // the reason has it
-    if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
-      reason.erase(0, cell.first_divergence->words.size());
-    const bool same =
-        !all.empty() && all.back().outcome == check.outcome && all.back().reason == reason && all.back().place == place;
-    if (!same) all.push_back({{}, check.outcome, reason, place});
+    const std::string reason = difference_words(check, cell);
+    const bool same = !all.empty() && all.back().outcome == check.outcome && all.back().reason == reason;
+    if (!same) all.push_back({{}, check.outcome, reason});
     all.back().checks.push_back(check.name);
   }
   return all;
@@ -202,17 +194,14 @@ PageData reasons(const CellVerdict& cell) {
                                          : fmt::format(". To accept it: {} in the sweep file, or plumbline "
                                                        "compare {}",
                                                        accepting_key(cell.checks), accepting_option(cell.checks)))}});
-    entry.set("place", page_section(""));
     list.push_back(entry);
     return list;
   }
   for (const auto& reason : merged_reasons(cell)) {
-    const bool rest = reason.reason.empty() || reason.reason.starts_with(" ");
-    PageData entry = page_row({{"name", join(reason.checks, ", ")},
-                               {"outcome", outcome_words(reason.outcome)},
-                               {"reason", (rest ? "" : ": ") + without_digests(reason.reason)}});
-    entry.set("place", page_section(reason.place));
-    list.push_back(entry);
+    const auto count = std::ssize(reason.checks);
+    list.push_back(page_row({{"name", count > most_named ? count_text(count, "check") : join(reason.checks, ", ")},
+                             {"outcome", outcome_words(reason.outcome)},
+                             {"reason", ": " + without_digests(reason.reason)}}));
   }
   return list;
 }
@@ -254,10 +243,10 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
   set_text(card, "error_end", left.error_end);
 }
 
-PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
-  PageData card = page_row({{"anchor", cell_anchor(index)},
+PageData failure_card(const Verdict& verdict, const CellVerdict& cell, const Evidence& evidence) {
+  PageData card = page_row({{"anchor", cell.id},
                             {"title", cell_title(cell)},
-                            {"state", broke_off(cell) && !cell.unstable() ? "did not end well" : case_state(cell)},
+                            {"state", broke_off(cell) && !cell.unstable() ? "crashed or timed out" : case_state(cell)},
                             {"short", cell.first_divergence ? place_in_run(*cell.first_divergence) + ", " +
                                                                   item_words(*cell.first_divergence)
                                       : cell.incomplete() ? "not compared in full"
@@ -267,15 +256,15 @@ PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence
   add_evidence(card, cell, evidence);
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
   card.set("reasons", reasons(cell));
-  card.set("checks", check_lines(cell.checks, usual, false));
+  card.set("checks", check_lines(cell.checks));
   set_text(card, "second_run", cell.second_run ? second_run_text(*cell.second_run) : "");
-  set_text(card, "command", cell.command);
+  set_text(card, "command", from_its_folder(verdict, cell.command));
   return card;
 }
 
 }  // namespace
 
-void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
+void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   const std::vector<Alike> causes = causes_of(verdict);
   PageData groups = page_list(), cards = page_list();
   const auto all = static_cast<std::size_t>(std::ranges::count(verdict.cells, false, &CellVerdict::holds));
@@ -286,7 +275,7 @@ void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evide
     groups.push_back(cause_data(verdict, cells, shown));
     lines += shown;
     for (const std::size_t index : cells) {
-      PageData card = failure_card(verdict.cells[index], index, evidence, usual);
+      PageData card = failure_card(verdict, verdict.cells[index], evidence);
       card.set("open", PageData(failing++ == 0));
       cards.push_back(card);
     }

@@ -48,7 +48,7 @@ struct Look {
   const char* words;
 };
 constexpr Look look_holds{"holds", "\u2713", "holds"}, look_fails{"fails", "\u2717", "does not hold"},
-    look_crashed{"crashed", "!", "did not end well"}, look_unstable{"unstable", "~", "unstable"},
+    look_crashed{"crashed", "!", "crashed or timed out"}, look_unstable{"unstable", "~", "unstable"},
     look_incomplete{"incomplete", "?", "incomplete"};
 
 const Look& look_of(const CellVerdict& cell) {
@@ -58,9 +58,9 @@ const Look& look_of(const CellVerdict& cell) {
   return crashed(cell) ? look_crashed : look_fails;
 }
 
-PageData overview_square(const CellVerdict& cell, std::size_t index) {
+PageData overview_square(const CellVerdict& cell) {
   const Look& look = look_of(cell);
-  PageData data = page_row({{"anchor", cell_anchor(index)},
+  PageData data = page_row({{"anchor", cell.id},
                             {"world", size_text(cell)},
                             {"sign", look.sign},
                             {"words", cell_title(cell) + ": " + look.words}});
@@ -93,7 +93,7 @@ PageData overview_data(const Verdict& verdict, const Subject& subject) {
     for (const auto& [size, words] : worlds) {
       PageData squares = page_list();
       if (const auto cells = row.cells.find(size); cells != row.cells.end()) {
-        for (const auto index : cells->second) squares.push_back(overview_square(verdict.cells[index], index));
+        for (const auto index : cells->second) squares.push_back(overview_square(verdict.cells[index]));
       }
       places.push_back(PageData("squares", squares));
     }

@@ -10,7 +10,6 @@
 
 #include "record/verdict.hpp"
 #include "reports/evidence.hpp"
-#include "reports/usual_texts.hpp"
 
 namespace plumbline {
 
@@ -31,9 +30,6 @@ PageData page_section(const std::string& text, const char* key = "text");
 void set_text(PageData& page, const std::string& key, const std::string& text);
 void set_list(PageData& page, const std::string& key, const PageData& list);
 
-/// The anchor of a case (or, after the cases, of a reference) at its card or line. Made of positions, never of names.
-std::string cell_anchor(std::size_t cell);
-
 /// The cases of one run, in the verdict's order.
 struct Subject {
   std::string run, model, optimizer;
@@ -50,18 +46,15 @@ void fill_facts(PageData& page, const Verdict& verdict);
 /// overview: one square per case, a table for each run.
 void fill_overview(PageData& page, const Verdict& verdict);
 /// causes: the failing cases, a line each, grouped by first divergence; failures: a card each.
-void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
+void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// figures: what the cases of each world size showed beyond equal values.
 void fill_figures(PageData& page, const Verdict& verdict);
 /// release: what was required and its outcome, to be signed.
 void fill_release(PageData& page, const Verdict& verdict);
-/// usual: each check's limit and result, if most cases have the same.
-void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual);
 /// Outcomes of checks: `held`, a text; `rows`, of those with details; `aside`, names of those that do not apply.
-/// `blocking`: includes the blocking ones.
-PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking);
+PageData check_lines(const std::vector<CheckResult>& checks);
 /// subjects: the cases of each run, and the references, a line each.
-void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
+void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// plots: loss, gradients and memory, drawn if something differs.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// timeline: of the slowest case, measured above planned.

@@ -80,6 +80,7 @@ PageData skipped(const Verdict& verdict) {
   std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> rows;
   for (const auto& cell : verdict.cells) {
     for (const auto& check : cell.checks) {
+      for (const auto& words : check.not_shown) ++rows[{check.name, "not covered", words}];
       if (check.outcome == Outcome::holds || check.outcome == Outcome::differs) continue;
       ++rows[{check.name, outcome_and_weight(check), reason_words(check)}];
     }
@@ -108,7 +109,7 @@ std::string commit_words(const std::string& commit) {
 
 std::string commit_fact(const Verdict& verdict) {
   if (!verdict.harness.is_object() || !verdict.harness.contains("commit")) return "not known";
-  const std::string judge = judge_commit(verdict).value_or("");
+  const std::string judge = harness_text(verdict, "commit").value_or("");
   const Json behind = verdict.harness.value("behind_head", Json());
   const std::string distance =
       behind.is_number_integer() && !judge.empty() && behind.get<std::int64_t>() > 0
@@ -128,8 +129,10 @@ std::string device_fact(const Verdict& verdict) {
   }
   if (const auto cores = text_at(verdict.machine, "machine", "cores"); !cores.empty())
     parts.push_back(cores + " cores");
-  if (const auto torch = text_at(verdict.machine, "versions", "libtorch"); !torch.empty())
-    parts.push_back("LibTorch " + torch);
+  for (const auto& [key, name] : {std::pair{"libtorch", "LibTorch "}, std::pair{"torch", "torch "}}) {
+    if (const auto version = text_at(verdict.machine, "versions", key); !version.empty())
+      parts.push_back(name + version);
+  }
   return parts.empty() ? "not known" : join(parts, ", ");
 }
 
@@ -146,15 +149,14 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("tiles", tiles(verdict, tally));
   page.set("has_counts", PageData(!verdict.counts.empty()));
   page.set("all_counts", page_text(all_counts(verdict)));
-  set_list(page, "warnings", page_texts(warnings(verdict)));
-  page.set("all_run", PageData(verdict.not_run.empty() && !verdict.selection.partial() && !verdict.cells.empty() &&
-                               tally.of(Outcome::incomplete) == 0));
+  set_text(page, "gaps", data_gaps(verdict));
+  page.set("ran", page_text(ran_words(verdict) + "."));
   page.set("partial", PageData(verdict.selection.partial()));
   page.set("selected", page_text(selection_words(verdict)));
-  const auto& not_run = verdict.not_run;
+  const auto not_run = not_run_lines(verdict);
   const std::size_t shown = std::min(not_run.size(), most_in_first_screen);
-  set_list(page, "not_run", page_texts(not_run));
-  page.set("not_run_count", grouped(std::ssize(not_run)));
+  set_list(page, "not_run", page_texts(verdict.not_run));
+  page.set("not_run_count", grouped(std::ssize(verdict.not_run)));
   page.set("not_run_first", page_texts({not_run.begin(), not_run.begin() + static_cast<std::ptrdiff_t>(shown)}));
   const auto more = static_cast<std::int64_t>(not_run.size() - shown);
   page.set("not_run_more", page_section(more == 0 ? "" : grouped(more), "count"));
@@ -171,7 +173,8 @@ void fill_facts(PageData& page, const Verdict& verdict) {
   const auto add = [&](const char* name, const std::string& value) {
     facts.push_back(page_row({{"name", name}, {"value", value}}));
   };
-  add("Commit", commit_fact(verdict));
+  if (const auto yours = harness_text(verdict, "your_commit")) add("Your commit", commit_words(*yours));
+  add("Plumbline", commit_fact(verdict));
   add("Sweep", (verdict.name.empty() ? "without a name" : verdict.name) +
                    (verdict.started.empty() ? "" : ", " + verdict.started));
   add("Machine", device_fact(verdict));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "reports/failing_cells.hpp"
 #include "reports/headline.hpp"
 #include "reports/markup.hpp"
 #include "reports/mission_figures.hpp"
@@ -50,14 +51,9 @@ std::string failing_rows(const Verdict& verdict) {
          md_lines(
              failing,
              [](const CellVerdict* cell) {
-               std::vector<std::string> names;
-               for (const CheckResult& check : cell->checks) {
-                 if (is_blocking(check))
-                   names.push_back(fmt::format("{} {}", check.name, outcome_words(check.outcome)));
-               }
-               std::string place = cell->first_divergence ? md_text(cell->first_divergence->words) : "-";
+               const std::string place = cell->first_divergence ? md_text(complaint(*cell)) : "-";
                return fmt::format("| {}{} | {} | {} | {} |\n", md_text(cell->id), cell->unstable() ? " (unstable)" : "",
-                                  md_text(join(names, ", ")), place,
+                                  md_text(join(failing_claims(cell->checks), ", ")), place,
                                   cell->command.empty() ? "-" : md_code(cell->command));
              },
              "\n");
@@ -106,7 +102,7 @@ std::string summary_md(const Verdict& verdict) {
     const auto point = [](const std::string& line) { return fmt::format("* {}\n", md_text(line)); };
     return lines.empty() ? "" : fmt::format("\n### {}\n\n{}", title, md_lines(lines, point, "* "));
   };
-  text += failing_rows(verdict) + incomplete_rows(verdict) + list("Not run", verdict.not_run) +
+  text += failing_rows(verdict) + incomplete_rows(verdict) + list("Not run", not_run_lines(verdict)) +
           list("Accepted although not compared", accepted_lines(verdict));
   text += "\n### Shown at each world size\n\n| P |";
   for (const std::string& head : figure_heads()) text += fmt::format(" {} |", head);
@@ -115,7 +111,8 @@ std::string summary_md(const Verdict& verdict) {
   text += "\n";
   for (const MissionFigures& figures : mission_figures(verdict))
     text += fmt::format("| {} | {} |\n", figures.world, join(figure_texts(figures), " | "));
-  return text + list("Not covered by these data", warnings(verdict));
+  const std::string gaps = data_gaps(verdict);
+  return text + (gaps.empty() ? "" : fmt::format("\nNot required: {}\n", md_text(gaps)));
 }
 
 }  // namespace plumbline

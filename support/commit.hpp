@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -27,5 +28,8 @@ inline std::string version_text(const std::string& program) {
 /// Number of commits of the current checkout's HEAD that `commit` ("53e5aab7c2d1-dirty") lacks; nullopt outside a
 /// checkout, or if it does not know the commit.
 std::optional<std::int64_t> commits_behind_head(const std::string& commit);
+
+/// The commit of the git checkout that holds the folder, "53e5aab7c2d1" or "53e5aab7c2d1-dirty"; empty outside one.
+std::string commit_of_checkout(const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -82,7 +82,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 15> words = {{{"D
                                                                              {"NOT USABLE", red},
                                                                              {"FAILED", red},
                                                                              {"UNSTABLE", yellow},
-                                                                             {"NOTHING COMPARABLE", yellow},
+                                                                             {"VERDICTS EQUAL", yellow},
                                                                              {"CHANGED AS ALLOWED", yellow},
                                                                              {"CHANGED", red},
                                                                              {"HOLDS IN PART", green},

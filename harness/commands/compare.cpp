@@ -149,6 +149,7 @@ int compare(const fs::path& reference, const fs::path& candidate, Printed printe
             const std::optional<fs::path>& page, const Json& harness, const std::vector<std::string>& accept_missing) {
   Verdict verdict = comparison(reference, candidate, calibration, request, accept_missing);
   verdict.harness = harness;
+  verdict.harness["folder"] = fs::current_path().string();
   if (page) write_comparison(*page, reference, candidate, verdict);
   if (printed == Printed::json)
     std::cout << json_text(to_json(verdict), 2) << std::endl;

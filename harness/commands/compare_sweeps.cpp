@@ -200,8 +200,9 @@ SweepComparison compare_sweeps(const fs::path& before, const fs::path& now) {
 }
 
 std::string to_text(const SweepComparison& comparison) {
-  std::string text =
-      comparison.changes.empty() ? comparison.nothing() ? "NOTHING COMPARABLE\n" : "EQUAL\n" : "CHANGED\n";
+  std::string text = !comparison.changes.empty()  ? "CHANGED\n"
+                     : comparison.references == 0 ? "VERDICTS EQUAL; no bits could be compared\n"
+                                                  : "EQUAL\n";
   text += fmt::format("compared: {} in bits, {} numbers of bytes\n", quantity(comparison.references, "reference"),
                       comparison.byte_counts);
   for (const auto& change : comparison.changes) text += "changed: " + change + "\n";

@@ -49,9 +49,8 @@ void say(const Verdict& verdict, const fs::path& folder) {
   const std::string word = verdict_word(verdict);
   std::transform(word.begin(), std::ranges::find(word, ','), line.begin(),
                  [](unsigned char letter) { return std::toupper(letter); });
-  if (!verdict.not_applicable.empty()) line += ", " + std::to_string(verdict.not_applicable.size()) + " left out";
+  if (!verdict.not_applicable.empty()) line += " (" + ran_words(verdict) + ")";
   std::string text = line + "\n" + claim(verdict) + "\n" + failing_cells(verdict, line_width(stdout));
-  for (const auto& warning : warnings(verdict)) text += "warning: " + warning + "\n";
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
       if (!is_blocking(check)) continue;
@@ -60,9 +59,10 @@ void say(const Verdict& verdict, const fs::path& folder) {
     }
   }
   constexpr std::size_t most_lines = 8;  // the page has them all
-  const auto& left = verdict.not_run;
-  for (std::size_t i = 0; i < std::min(left.size(), most_lines); ++i) text += "not run: " + left[i] + "\n";
+  const auto left = not_run_lines(verdict);
+  for (std::size_t i = 0; i < std::min(left.size(), most_lines); ++i) text += left[i] + "\n";
   if (left.size() > most_lines) text += "not run: " + std::to_string(left.size() - most_lines) + " more\n";
+  if (const std::string gaps = data_gaps(verdict); !gaps.empty()) text += "not required: " + gaps + "\n";
   print_text(text + "report: " + (folder / "report.html").string() + "\n");
 }
 

@@ -187,7 +187,7 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
   if (!reference.record()) return without_looking("bench", Outcome::incomplete, reference.error()).result;
   const auto missing = bench.lacking();
   const std::string words =
-      !missing.empty() ? "these data and steps cannot show every fault: " + join(missing, "; ")
+      !missing.empty() ? "this data cannot expose every bug: " + join(missing, "; ")
       : bench.sizes_asked_for()
           ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are equal, losses distinguish "
             "token weighting from a mean of means, and parameters change"

@@ -7,6 +7,7 @@
 #include "harness/launch/stop_signals.hpp"
 #include "record/wait_chain.hpp"
 #include "support/numbers.hpp"
+#include "support/signals.hpp"
 
 namespace plumbline {
 namespace {
@@ -153,11 +154,6 @@ std::optional<NamedDeath> death_in(const std::string& output, const std::string&
 
 }  // namespace
 
-std::string signal_text(int signal) {
-  const std::string name = signal_name(signal);
-  return std::to_string(signal) + (name.empty() ? "" : " (" + name + ")");
-}
-
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
   // Each captures the rank, then the signal, if one ended it.
   static const std::vector<std::pair<std::string, std::regex>> sayings = {
@@ -236,8 +232,9 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
   }
   if (reporter != nullptr) {
     const ExitFile& exit = *reporter->exit;
-    std::string what = exit.status == "error" ? "ended with an error (exit code " + std::to_string(exit.code) + ")"
-                                              : "ended by signal " + exit.signal.value_or("(unnamed)");
+    std::string what = exit.status == "error"
+                           ? "ended with an error (exit code " + exit_code_text(static_cast<int>(exit.code)) + ")"
+                           : "ended by signal " + exit.signal.value_or("(unnamed)");
     if (!reporter->where.empty()) what += " at " + reporter->where + ",";
     return blame(ranks, *reporter, what);
   }

@@ -57,7 +57,4 @@ struct NamedDeath {
 };
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output);
 
-/// "9 (SIGKILL)".
-std::string signal_text(int signal);
-
 }  // namespace plumbline

@@ -14,6 +14,7 @@
 #include "support/mpi_launcher.hpp"
 #include "support/numbers.hpp"
 #include "support/paths.hpp"
+#include "support/signals.hpp"
 
 namespace plumbline {
 namespace {
@@ -75,7 +76,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   const std::string last_line = said.empty() ? "" : ". Last error line: " + said;
   const std::string passed = seconds_text(end.launch.time_limit);
   const std::string limit = finding.timed_out ? "the time limit of " + passed + " passed: " : "";
-  const std::string ended = launcher + " ended with code " + std::to_string(finding.exit_code);
+  const std::string ended = launcher + " ended with code " + exit_code_text(finding.exit_code);
   if (end.launcher_stopped) {
     finding.words = limit + launcher + " was stopped (SIGSTOP)";
   } else if (end.launcher_signal && !named) {

@@ -7,6 +7,7 @@
 
 #include "harness/launch/last_error_line.hpp"
 #include "support/plain_text.hpp"
+#include "support/signals.hpp"
 
 namespace plumbline {
 namespace {
@@ -66,7 +67,7 @@ std::string nothing_started(const LauncherSight& sight) {
            std::to_string(sight.asked) + " asked for" + correct_it;
   }
   const std::string words = banner_text(sight.said);
-  return sight.launcher + " ended with code " + std::to_string(sight.exit_code) + " and started nothing: " + none +
+  return sight.launcher + " ended with code " + exit_code_text(sight.exit_code) + " and started nothing: " + none +
          (words.empty() ? "; it printed nothing" : "; it printed: " + words) + ". Run the command in " + sight.folder +
          "/command.txt by hand, and correct the launcher or the key launcher" + " of the sweep file";
 }

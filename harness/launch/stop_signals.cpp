@@ -2,7 +2,8 @@
 #include "harness/launch/stop_signals.hpp"
 
 #include <ctime>
-#include <map>
+
+#include "support/signals.hpp"
 
 namespace plumbline {
 namespace {
@@ -59,21 +60,6 @@ bool StopSignals::asked() {
 
 const char* StopSignals::name() const {
   return signal_name(stop_signal_);
-}
-
-const char* signal_name(int signal) {
-  // sigabbrev_np needs glibc 2.32; clusters have older ones.
-  static const std::map<int, const char*> names = {
-      {SIGHUP, "SIGHUP"},       {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
-      {SIGTRAP, "SIGTRAP"},     {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
-      {SIGKILL, "SIGKILL"},     {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"},     {SIGUSR2, "SIGUSR2"},
-      {SIGPIPE, "SIGPIPE"},     {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},     {SIGCHLD, "SIGCHLD"},
-      {SIGSTKFLT, "SIGSTKFLT"}, {SIGCONT, "SIGCONT"}, {SIGSTOP, "SIGSTOP"},     {SIGTSTP, "SIGTSTP"},
-      {SIGTTIN, "SIGTTIN"},     {SIGTTOU, "SIGTTOU"}, {SIGURG, "SIGURG"},       {SIGXCPU, "SIGXCPU"},
-      {SIGXFSZ, "SIGXFSZ"},     {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGPOLL, "SIGPOLL"},
-      {SIGWINCH, "SIGWINCH"},   {SIGPWR, "SIGPWR"},   {SIGSYS, "SIGSYS"}};
-  const auto name = names.find(signal);
-  return name == names.end() ? "" : name->second;
 }
 
 }  // namespace plumbline

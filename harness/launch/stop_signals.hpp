@@ -36,7 +36,4 @@ class StopSignals {
   std::atomic<int> stop_signal_ = 0;
 };
 
-/// "SIGINT"; empty if it is unknown.
-const char* signal_name(int signal);
-
 }  // namespace plumbline

@@ -6,6 +6,7 @@
 
 #include "harness/judge/judge.hpp"
 #include "record/json_keys.hpp"
+#include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -83,6 +84,9 @@ KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::ve
   });
   if (some && !file.checks.empty()) kept.selection.checks = file.checks;
   kept.not_applicable = plan.not_applicable;
+  kept.accept_gaps = file.accept_gaps;
+  kept.commit = file.commit.empty() ? commit_of_checkout(file.path.parent_path()) : file.commit;
+  kept.folder = std::filesystem::current_path().string();
   for (const auto& cell : plan.cells) kept.cells.push_back(cell.plan);
   return kept;
 }
@@ -96,6 +100,9 @@ Json to_json(const KeptSweep& sweep) {
           {"of_cells", sweep.selection.of_cells},
           {"checks", sweep.selection.checks},
           {"not_applicable", sweep.not_applicable},
+          {"accept_gaps", sweep.accept_gaps},
+          {"commit", sweep.commit},
+          {"folder", sweep.folder},
           {"cells", cells}};
 }
 
@@ -112,6 +119,9 @@ KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
   kept.all_cells = plan.texts("all_cells");
   kept.selection.checks = plan.texts("checks");
   kept.not_applicable = plan.texts("not_applicable");
+  kept.accept_gaps = plan.flag("accept_gaps");
+  kept.commit = plan.text("commit");
+  kept.folder = plan.text("folder");
   for (const auto& cell : plan.objects("cells")) kept.cells.push_back(read_cell(cell));
   kept.selection.cells = std::ssize(kept.cells);
   return kept;

@@ -27,6 +27,9 @@ struct KeptSweep {
   ComparisonMode comparison_mode = ComparisonMode::bits;
   Selection selection;
   std::vector<std::string> not_applicable;
+  bool accept_gaps = false;     ///< gaps of the data coverage are not reported
+  std::string commit;           ///< of what is judged; empty if it is not known
+  std::string folder;           ///< the working folder, which the cases' commands are for
   std::vector<CellPlan> cells;  ///< without findings
 
   /// In the order of their first cases, as in the plan.

@@ -33,7 +33,7 @@ std::vector<std::string> failing_in_both(const CellVerdict& first, const CellVer
   return both;
 }
 
-/// A user's command needs the level as an argument.
+/// A user's command needs the level as an argument: plumbline.Record(level=).
 bool has_dumps_at_will(const PlannedCell& cell, const PlannedReference& reference) {
   if (!cell.command || !reference.command) return true;
   return uses_placeholder(*cell.command, "level") && uses_placeholder(*reference.command, "level");
@@ -53,6 +53,7 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
   if (dump) ++dumps_;
   try {
     verdict.second_run = again(cell, reference, dump, verdict);
+    if (!can_dump && worth_a_dump(verdict)) verdict.second_run->words += level_hint;
   } catch (const Error& error) {
     if (signals_.asked()) throw;
     verdict.second_run = SecondRun{SecondRun::Outcome::not_done, error.what()};  // for example, a full disk

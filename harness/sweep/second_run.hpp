@@ -11,6 +11,9 @@
 
 namespace plumbline {
 
+/// Ends the words of a second run that could not dump, because the user's commands do not take the level.
+inline constexpr const char* level_hint = "; to see the first element that differs, pass {level} to both commands";
+
 class SecondRuns {
  public:
   SecondRuns(const SweepFile& file, const SweepPlan& plan, const SweepFolder& folder, const SweepTrainers& trainers,

@@ -252,14 +252,17 @@ class Sweep {
   }
 
   void run_failures_again() {
+    bool hinted = false;
     for (auto& verdict : cells_) {
       if (verdict.holds || verdict.incomplete() || verdict.second_run) continue;
       const PlannedCell& cell = planned(verdict.id);
       second_runs_.run(cell, reference_of(cell), verdict);
       keep(verdict);
       const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
+      const bool hint = !hinted && verdict.second_run->words.ends_with(level_hint);
+      hinted = hinted || hint;
       progress_.line(fmt::format("{} second run: {}", verdict.id,
-                                 again                ? "fails again"
+                                 again                ? "fails again" + (hint ? level_hint : std::string())
                                  : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
                                                       : "not done\n  " + verdict.second_run->words));
     }

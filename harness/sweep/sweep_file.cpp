@@ -142,6 +142,8 @@ SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   SweepFile sweep;
   read_keys(table, sweep_keys(), sweep);
+  if (sweep.accept_gaps && sweep.bench)
+    refuse_key(table, "accept_gaps", "excludes bench, which requires that there are no gaps; keep one");
   const fs::path folder = path.parent_path();
   sweep.path = path;
   const auto name = table.text("name");

@@ -44,6 +44,9 @@ Keys keys_of_all() {
               .meaning = "claims: a case holds even if this was not compared in full, or not at all; the verdict names "
                          "it. If you change the list, `--resume` judges finished cases again",
               .otherwise = "none", .words = claims_of_every_case(), .distinct = true, .may_be_empty = true),
+          PLUMBLINE_KEY(accept_gaps, .name = "accept_gaps", .meaning = "does not report what the data cannot show"),
+          PLUMBLINE_KEY(commit, .name = "commit", .meaning = "\"Your commit\" in the report",
+                        .otherwise = "that of the git checkout around the sweep file"),
           PLUMBLINE_KEY(repeat, .name = "repeat", .meaning = "ids of cases to run twice, for the check `repeatability`",
                         .otherwise = "none", .distinct = true, .may_be_empty = true),
           {{.name = "launcher",

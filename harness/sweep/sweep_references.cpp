@@ -57,7 +57,7 @@ void SweepReferences::end(std::size_t index) {
 
 std::optional<std::string> SweepReferences::why_unusable(std::size_t index) {
   const LaunchFinding& finding = *findings_[index];
-  if (!finding.ended_well()) return "its reference did not finish: " + finding.words;
+  if (!finding.ended_well()) return "reference " + plan_.references[index].id + " did not finish: " + finding.words;
   auto& why = not_finite_[index];
   if (!why) why = why_not_finite(folder_.reference(plan_.references[index].id)).value_or("");
   return why->empty() ? std::nullopt : why;

@@ -89,6 +89,8 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
   verdict.versions = versions_of(manifest);
   if (verdict.optimizer.empty()) verdict.optimizer = name_of(part_of(manifest, {"optimizer"}));
   if (judge) verdict.checks = judge(record, bench_request(sweep, kept, folder));
+  for (CheckResult& check : verdict.checks)
+    check.accepted = sweep.accept_gaps && !check.required && check.outcome == Outcome::incomplete;
   return verdict;
 }
 
@@ -151,6 +153,8 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
     if (const auto behind = commits_behind_head(harness.at("commit").get<std::string>()))
       verdict.harness["behind_head"] = *behind;
   }
+  if (!sweep.commit.empty()) verdict.harness["your_commit"] = sweep.commit;
+  if (!sweep.folder.empty()) verdict.harness["folder"] = sweep.folder;
   verdict.machine = Json::object();
   verdict.not_applicable = sweep.not_applicable;
   bool references_hold = true;

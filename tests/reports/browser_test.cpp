@@ -87,7 +87,7 @@ class Browser : public ::testing::Test {
     return value_of(page, 1400,
                     R"((async () => {
       const frame = document.createElement('iframe');
-      frame.srcdoc = '<!DOCTYPE html>' + document.documentElement.outerHTML.replace(/<script[^]*?<\/script>/, '');
+      frame.srcdoc = '<!DOCTYPE html>' + document.documentElement.outerHTML.replace(/<script[^]*?<\/script>/g, '');
       frame.style.width = ')" +
                         std::to_string(width) + R"(px';
       document.body.append(frame);

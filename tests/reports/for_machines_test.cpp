@@ -61,7 +61,7 @@ TEST(Annotations, NameEachFailingCellOnOneLine) {
 
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_THAT(lines[0], StartsWith("::error title=a%3Ab%2Cc does not hold::100 %25 wrong,%0Ahere: there"));
-  EXPECT_EQ(lines[1], "::error title=not run::other: no mpirun");
+  EXPECT_EQ(lines[1], "::error title=not run::other not run: no mpirun");
 }
 
 TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {

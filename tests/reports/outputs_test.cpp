@@ -132,7 +132,8 @@ TEST(Outputs, OfASweepThatDoesNotHold) {
   verdict.references[0].checks[0].required = false;
   verdict.references[0].checks[0].reason = "no microbatch is fully masked";
   verdict.references[1].finished = false;
-  verdict.not_run = {"first", "second", "third", "fourth", "fifth: no mpirun", "sixth"};
+  verdict.not_run = {"a-w1: reference a did not finish: it was killed",
+                     "a-w2: reference a did not finish: it was killed", "fifth: no mpirun", "sixth"};
   verdict.harness["commit"] = "0123456789ab-dirty";
   verdict.machine["versions"]["commit"] = "ba9876543210";
   verdict.harness["behind_head"] = 1;

@@ -19,12 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::rendered_page;
 
-/// Without the table of what the checks claim.
-std::string without_claims_of_checks(const std::string& page) {
-  const auto begin = page.find("id=\"checks\">"), end = page.find("<h2 id=\"cells\">");
-  return page.substr(0, begin) + page.substr(end);
-}
-
 TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {
   for (const char* name : {"loss", "boundaries", "gradients", "gradient_norm", "parameters"}) {
     Verdict verdict = testing::sample_verdict(1);
@@ -33,10 +27,9 @@ TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {
 
     const std::string page = rendered_page(verdict);
 
-    EXPECT_THAT(without_claims_of_checks(page), Not(HasSubstr("same bits"))) << name;
+    EXPECT_THAT(page, Not(HasSubstr("same bits"))) << name;
     EXPECT_THAT(page, HasSubstr(std::string("computed the same: ") + name + " was not requested or could not be run"))
         << name;
-    EXPECT_THAT(page, Not(HasSubstr("Every planned case was run"))) << name;
   }
 }
 
@@ -57,7 +50,7 @@ TEST(Page, HostileTextStaysText) {
 
   const testing::Markup markup = testing::parse_markup(page, true);
   EXPECT_EQ(markup.error, "");
-  EXPECT_THAT(markup.elements, Each(::testing::AllOf(::testing::Ne("script"), ::testing::Ne("img"))));
+  EXPECT_THAT(markup.elements, ::testing::AllOf(Each(::testing::Ne("img")), ::testing::Contains("script").Times(1)));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
   EXPECT_THAT(page, HasSubstr("{{title}}{{{mark}}}")) << "a reason is no template";
 }
@@ -92,11 +85,13 @@ TEST(Page, ALargeSweepStaysBelowTwoMebibytes) {
   EXPECT_THAT(page, HasSubstr("<summary>67 more like these</summary>"));
 }
 
-TEST(Page, TablesTellWhatTheirHeadersHeadAndNothingIsScripted) {
+TEST(Page, TablesSayWhatTheirHeadersHeadAndTheScriptIsShort) {
   const std::string page = rendered_page(testing::sample_verdict(1));
 
   EXPECT_EQ(testing::times_in(page, "<th>"), 0U) << "a header without scope";
-  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_EQ(testing::times_in(page, "<script>"), 1U);
+  const std::string script = page.substr(page.find("<script>"), page.find("</script>") - page.find("<script>"));
+  EXPECT_LE(testing::times_in(script, "\n"), 40U) << "the page is whole without it";
   EXPECT_THAT(page, Not(HasSubstr("all:unset"))) << "it takes the focus ring away";
   EXPECT_THAT(page, HasSubstr("<nav class=\"contents\" aria-label=\"Contents\">"));
 }

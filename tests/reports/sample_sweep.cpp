@@ -140,6 +140,7 @@ void break_check(Verdict& verdict, std::size_t cell, const std::string& name) {
   divergence.item = "layers.3";
   divergence.expected = "e9ae472f8e0534b67486a13c09695146";
   divergence.got = "77b3d71dc009b6ec2f49a7bfef15fa25";
+  divergence.size = "l2 2, expected 1 (2 times); max_abs 0.5, expected 0.5 (equal)";
   divergence.words = "the gradient that rank 2 received for microbatch 3 is not the one that rank 3 sent";
   check.first_divergence = divergence;
   broken.first_divergence = divergence;

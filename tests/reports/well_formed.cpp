@@ -89,7 +89,7 @@ class Parser {
       attribute();
     const bool empty = text_[at_] == '/';
     skip_past(">");
-    if (empty || (html_ && (tag == "meta" || tag == "br"))) return;
+    if (empty || (html_ && (tag == "meta" || tag == "br" || tag == "input"))) return;
     if (html_ && tag == "style") return skip_past("</style>");
     open_.push_back(tag);
   }

@@ -22,6 +22,9 @@ TEST(CommitsBehind, AreCountedInTheCheckoutAroundTheWorkingFolder) {
   const std::string first = made == 0 ? read_file("first").substr(0, 12) : "";
   const auto behind = commits_behind_head(first + "-dirty"), unknown = commits_behind_head("0123456789ab"),
              strange = commits_behind_head("$(touch here)");
+  write_file("second", "");
+  const int added = std::system("git add second");
+  const std::string changed = commit_of_checkout(folder.path()), none = commit_of_checkout("/");
   std::filesystem::current_path(before);
 
   EXPECT_EQ(outside, std::nullopt);
@@ -29,6 +32,10 @@ TEST(CommitsBehind, AreCountedInTheCheckoutAroundTheWorkingFolder) {
   EXPECT_EQ(behind, 1);
   EXPECT_EQ(unknown, std::nullopt);
   EXPECT_EQ(strange, std::nullopt);
+  EXPECT_EQ(added, 0);
+  EXPECT_EQ(changed.size(), 12 + std::string("-dirty").size()) << changed;
+  EXPECT_TRUE(changed.ends_with("-dirty")) << changed;
+  EXPECT_EQ(none, "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "schedule/action.hpp"
+#include "support/signals.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -36,7 +37,7 @@ class Completion {
       const std::int64_t rank = launch_->culprit_rank.value_or(-1);
       if (reading_.record() && rank >= 0 && rank < std::ssize(reading_.record()->ranks)) step_ = last_step(rank);
       report(rank, item_of(rank), "exit code 0",
-             launch_->timed_out ? "stopped by its time limit" : "exit code " + std::to_string(launch_->exit_code),
+             launch_->timed_out ? "stopped by its time limit" : "exit code " + exit_code_text(launch_->exit_code),
              launch_->words.empty() ? "the program did not end well" : launch_->words);
     }
     if (launch_ && launch_->exit_code == 0 && !launch_->words.empty() && !every_rank_left_its_word()) {

@@ -121,8 +121,13 @@ class GradientNormCheck : public StepCheck {
 
   /// Only the one device replays norms, and those of this candidate.
   void replay() {
-    const std::string why = why_no_replay_of(evidence_.reference, evidence_.candidate);
-    if (!why.empty()) report({}, "norms_from", "the digest of the candidate's norms.csv", "another", why);
+    no_replay_ = why_no_replay_of(evidence_.reference, evidence_.candidate);
+    if (!no_replay_.empty())  // at the end: a difference that it does not explain comes first
+      builder_.diverge(at_the_end(), {.step = step_,
+                                      .item = "norms_from",
+                                      .expected = "the digest of the candidate's norms.csv",
+                                      .got = "another",
+                                      .why = no_replay_});
     if (evidence_.candidate.manifest.norms_from)
       report({}, "norms_from", "norms of its own", "those of another run",
              "the candidate clipped by replayed norms, which shows nothing of its own: record it without norms_from=");
@@ -141,8 +146,9 @@ class GradientNormCheck : public StepCheck {
     for (std::size_t i = 0; i < std::min(expected.size(), got.size()); ++i) {
       if (evidence_.reference.manifest.norms_from && expected[i].coefficient != got[i].coefficient)
         report({}, "clip_coefficient", text_of(expected[i].coefficient), text_of(got[i].coefficient),
-               "the reference replayed the candidate's norms, but not for this coefficient: clip by what "
-               "record.norm(total_norm) returns");
+               !no_replay_.empty() ? no_replay_
+                                   : "the reference replayed the candidate's norms, but not for this coefficient: clip "
+                                     "by what record.norm(total_norm) returns");
       if (!several) continue;
       builder_.compare("norms", 2);
       builder_.compare("coefficients", 2);
@@ -242,6 +248,7 @@ class GradientNormCheck : public StepCheck {
   bool behind_ = false;      ///< the step is behind diverged coefficients: each record is judged by itself
   double apart_ = 0;         ///< largest relative difference of two norms that roundings do not explain
   std::string apart_words_;  ///< of that one
+  std::string no_replay_;    ///< why the replayed norms are not the candidate's; empty: they are, or none were
   double nearest_ = -1;      ///< largest ratio of a norm's deviation to its limit
   double widest_limit_ = 0;  ///< of norms whose limit is too wide; 0: there were none
 };

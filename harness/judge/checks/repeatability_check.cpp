@@ -10,6 +10,7 @@
 #include "harness/judge/facts/fact.hpp"
 #include "harness/judge/facts/positions.hpp"
 #include "harness/judge/facts/recorded.hpp"
+#include "support/signals.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
   const auto& launch = evidence.plan.repeat_launch;
   if (launch && (launch->timed_out || launch->exit_code != 0))
-    return launch->words.empty() ? "it ended with code " + std::to_string(launch->exit_code) : launch->words;
+    return launch->words.empty() ? "it ended with code " + exit_code_text(launch->exit_code) : launch->words;
   if (!evidence.repeated->record()) return "it left no readable record: " + evidence.repeated->error();
   for (const auto& rank : evidence.repeated->record()->ranks) {
     if (rank.exit && rank.exit->status == "ok" && rank.exit->code == 0) continue;

@@ -30,6 +30,9 @@ const char* words_of(Advice of) {
     case Advice::one_leaf:
       return "if the reference holds one tensor, it adds both uses in one leaf, while the candidate sums two copies; "
              "give the one device two copies (docs/judge-your-trainer.md, \"If your trainer differs\")";
+    case Advice::order:
+      return "if the pipeline sums its microbatches in another order, let the one device do so, too, and give both "
+             "records accumulation=";
   }
   return "";
 }

@@ -9,7 +9,7 @@
 
 namespace plumbline::judging {
 
-enum class Advice { names, units, tied, batch, crossing, other_norm, own_norm, one_leaf };
+enum class Advice { names, units, tied, batch, crossing, other_norm, own_norm, one_leaf, order };
 
 /// Begins with "; ". Empty for records of our own trainers.
 std::string advice(const Manifest& manifest, Advice of);

@@ -17,6 +17,9 @@
 namespace plumbline::judging {
 namespace {
 
+/// Another order of summing float32 numbers changes l2 by less.
+constexpr double size_rounding = 1e-5;
+
 double factor_of(double ratio) {
   return ratio > 1 ? ratio : 1 / ratio;
 }
@@ -153,9 +156,10 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
                                   : "all gradients that differ in " + step_words(now.step);
     return GradientFactor{ratio, fmt::format("{} are {}", which, factor_words(now, ratio, tolerance))};
   }
-  if (common && !manifest.clip_norm) {
-    return GradientFactor{
-        0, "the sizes of all agree, as where only roundings differ" + advice(manifest, Advice::own_norm)};
+  if (std::ranges::all_of(ratios, [&](double one) { return near(one, 1, std::max(tolerance, size_rounding)); })) {
+    return GradientFactor{0, "the sizes of all agree, as where only roundings differ" +
+                                 (manifest.clip_norm ? "" : advice(manifest, Advice::own_norm)) +
+                                 (manifest.microbatches > 1 ? advice(manifest, Advice::order) : "")};
   }
   return GradientFactor{0, of_stages.empty() ? "" : of_stages + " differ"};
 }
@@ -209,6 +213,13 @@ std::optional<std::string> loss_factor_words(const StepEvidence& now) {
 }
 
 std::string other_norm_words(const Record& record, double norm) {
+  for (const RankRecord& rank : record.ranks) {
+    double squares = 0;
+    for (const TensorRow& row : rank.tensors) squares += row.kind == "gradient" ? row.l2 * row.l2 : 0;
+    if (record.ranks.size() > 1 && squares > 0 && near(norm, std::sqrt(squares), size_rounding))
+      return fmt::format("; it is the norm of rank {}'s own gradients: add the squares of all ranks before the root",
+                         rank.rank);
+  }
   const std::string words = advice(record.manifest, Advice::other_norm);
   float largest = 0;
   for (const auto& gradient : predicates::gradients_once(record)) largest = std::max(largest, gradient.row->max_abs);

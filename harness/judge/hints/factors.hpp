@@ -45,8 +45,8 @@ std::optional<std::string> loss_factor_words(const StepEvidence& now);
 
 // What explains a norm that is not that of its gradients.
 
-/// "; it is their largest element; only the 2-norm is judged, ..." of an external record; empty of our own. `norm`: of
-/// the record's current step.
+/// "; it is the norm of rank 1's own gradients: ..."; else, of an external record, "; it is their largest element; only
+/// the 2-norm is judged, ..."; empty of our own. `norm`: of the record's current step.
 std::string other_norm_words(const Record& record, double norm);
 
 }  // namespace plumbline::judging

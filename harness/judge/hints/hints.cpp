@@ -32,6 +32,9 @@ std::string Hints::of(const CheckResult& result) const {
   if (result.name == "boundaries" && divergence.direction == "backward" && factor_ && factor_->words.ratio != 0 &&
       factor_->step == divergence.step)
     return factor_->words.words;
+  if (result.name == "parameters" && divergence.step < 0 && !divergence.size.empty())
+    return "the two begin with other weights: draw the whole model's once, or load one file, and give each stage its "
+           "part";
   if (result.name != "parameters" || !still_ || still_->step != divergence.step) return "";
   if (divergence.item == "updated") return still_->words.begin()->second;
   const auto found = still_->words.find(divergence.stage.value_or(-1));

@@ -110,6 +110,7 @@ TEST_F(CompareSweeps, OnAnotherCodePathBytesAloneAreCompared) {
   EXPECT_THAT(compared.not_compared,
               ElementsAre(StartsWith("bits: computed on another code path (versions/libtorch: ")));
   EXPECT_THAT(compared.environment, ElementsAre(EndsWith(", 9.9 now")));
+  EXPECT_THAT(compare().said, StartsWith("VERDICTS EQUAL; no bits could be compared\n"));
 
   request("seed", 99);
   EXPECT_EQ(compare().code, 3) << compare().said;

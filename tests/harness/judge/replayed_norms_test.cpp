@@ -59,6 +59,8 @@ TEST(ReplayedNorms, MustBeTheCandidates) {
   const CellVerdict verdict = cell.judge();
   EXPECT_THAT(result_of(verdict, "gradient_norm").reason, HasSubstr("the norms of another run (another)"));
   EXPECT_FALSE(verdict.holds);
+  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+  EXPECT_EQ(cell.judge().first_divergence->item, "model.norm.weight") << "the cause comes first";
 }
 
 TEST(ReplayedNorms, ThatTheReferenceDidNotClipByAreRed) {

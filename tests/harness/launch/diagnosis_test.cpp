@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "support/signals.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -268,6 +270,9 @@ TEST(Diagnosis, NamesTheSignalsOfLinux) {
   EXPECT_EQ(signal_text(9), "9 (SIGKILL)");
   EXPECT_EQ(signal_text(11), "11 (SIGSEGV)");
   EXPECT_EQ(signal_text(200), "200");
+  EXPECT_EQ(exit_code_text(139), "139 (128 + 11, SIGSEGV)");
+  EXPECT_EQ(exit_code_text(255), "255");
+  EXPECT_EQ(exit_code_text(3), "3");
 }
 
 /// torch 2.11.

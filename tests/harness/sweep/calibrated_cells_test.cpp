@@ -58,7 +58,7 @@ TEST_F(CalibratedCells, CellsOfACalibrationThatFailedAreNotRunAndSaidToBe) {
   EXPECT_FALSE(begun_.holds);
   EXPECT_THAT(begun_.cells, IsEmpty());
   EXPECT_THAT(begun_.not_run,
-              ElementsAre(AllOf(HasSubstr("a-1f1b-w2: its reference did not finish"), HasSubstr("a.toml, shadow: "))));
+              ElementsAre(AllOf(HasSubstr("a-1f1b-w2: reference a did not finish"), HasSubstr("a.toml, shadow: "))));
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("[1/2] calibration-a"));
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("FAILED\n  "));
 }

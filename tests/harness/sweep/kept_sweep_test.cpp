@@ -43,6 +43,9 @@ class KeptPlans : public ::testing::Test {
     sweep.selection.of_cells = 2;
     sweep.selection.checks = {"loss", "gradients"};
     sweep.not_applicable = {"a-1f1b-w9: too few layers"};
+    sweep.accept_gaps = true;
+    sweep.commit = "0123456789ab-dirty";
+    sweep.folder = "/home/me";
     sweep.cells = {cell};
     return sweep;
   }
@@ -66,6 +69,9 @@ TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.selection.of_cells, wrote.selection.of_cells);
   EXPECT_EQ(read.selection.checks, wrote.selection.checks);
   EXPECT_EQ(read.not_applicable, wrote.not_applicable);
+  EXPECT_EQ(read.accept_gaps, wrote.accept_gaps);
+  EXPECT_EQ(read.commit, wrote.commit);
+  EXPECT_EQ(read.folder, wrote.folder);
 }
 
 TEST_F(KeptPlans, KeepOfACellAllThatItWasAsked) {

@@ -117,6 +117,8 @@ TEST_F(NormsFrom, ACaseThatDiffersInTheReplayFails) {
   break_replayed_ = true;
 
   const Verdict verdict = run().verdict;
+  EXPECT_THAT(log(), HasSubstr("second run: fails again; to see the first element that differs, pass {level} to both "
+                               "commands"));
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_FALSE(verdict.cells[0].incomplete());

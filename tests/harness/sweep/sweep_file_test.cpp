@@ -32,6 +32,8 @@ schedules = ["afab", "1f1b"]
 optimizers = ["sgd"]
 checks = ["completion", "loss"]
 accept_missing = ["buffers", "loss"]
+accept_gaps = false
+commit = "my change"
 repeat = ["a-sgd-1f1b-w4"]
 clipping = true
 bench = true
@@ -55,6 +57,8 @@ lengths = [8, [4, 2]]
   EXPECT_THAT(sweep.optimizers, ElementsAre("sgd"));
   EXPECT_THAT(sweep.checks, ElementsAre("completion", "loss"));
   EXPECT_THAT(sweep.accept_missing, ElementsAre("buffers", "loss"));
+  EXPECT_FALSE(sweep.accept_gaps);
+  EXPECT_EQ(sweep.commit, "my change");
   EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
   EXPECT_TRUE(sweep.clipping);
   EXPECT_TRUE(sweep.bench);

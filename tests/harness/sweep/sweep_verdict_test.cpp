@@ -4,6 +4,7 @@
 
 #include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
+#include "reports/headline.hpp"
 #include "support/files.hpp"
 #include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
@@ -83,6 +84,26 @@ TEST_F(SweepVerdict, OfReferencesAndCellsThatHoldHolds) {
   EXPECT_THAT(made.cells, SizeIs(2));
   EXPECT_EQ(made.counts.at("cases_holding"), 2);
   EXPECT_THAT(made.not_run, IsEmpty());
+}
+
+TEST_F(SweepVerdict, GapsOfTheDataAreOneLineUnlessTheSweepFileAcceptsThem) {
+  judge_ = [](const fs::path&, const judging::DataCoverageRequest&) {
+    CheckResult bench;
+    bench.required = false;
+    bench.reason = "no length shrinks";
+    return std::vector{bench};
+  };
+  EXPECT_EQ(data_gaps(verdict()), "no length shrinks (r, s)");
+  sweep_.accept_gaps = true;
+  EXPECT_EQ(data_gaps(verdict()), "");
+  EXPECT_TRUE(verdict().holds);
+}
+
+TEST_F(SweepVerdict, NamesTheCommitAndTheFolderOfItsCommands) {
+  sweep_.commit = "0123456789ab-dirty";
+  sweep_.folder = "/home/my folder";
+  EXPECT_EQ(verdict().harness.at("your_commit"), "0123456789ab-dirty");
+  EXPECT_EQ(from_its_folder(verdict(), "plumbline sweep s.toml"), "cd '/home/my folder' && plumbline sweep s.toml");
 }
 
 TEST_F(SweepVerdict, DoesNotHoldWhereAnyReferenceIsInTheWay) {

@@ -156,6 +156,16 @@ TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
                {.step = 1, .rank = 0, .got = "0.75", .words = "ratio 1.5; only the 2-norm is judged"});
 }
 
+TEST(GradientNorm, OfOneRanksOwnGradientsIsNamedAsThat) {
+  PerRankCell cell({1, 1});
+  double squares = 0;
+  for (const TensorRow& row : cell.candidate.ranks[0].tensors)
+    squares += row.step == 1 && row.kind == "gradient" ? row.l2 * row.l2 : 0;
+  for (RankRecord& rank : cell.candidate.ranks) rank.steps[1].gradient_norm = std::sqrt(squares);
+
+  expect_fails(cell, "gradient_norm", {.step = 1, .words = "it is the norm of rank 0's own gradients"});
+}
+
 TEST(GradientNorm, ThatFitsItsOwnGradientsSaysIfTheTwoDiffer) {
   for (const double factor : {4.0, 1 + 1e-7}) {
     PerRankCell cell({factor, 1});

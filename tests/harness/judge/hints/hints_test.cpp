@@ -9,6 +9,7 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -127,6 +128,24 @@ TEST(LossFactor, IsNamedByItsCountAndWhereGradientsAgreeWithTheWayOut) {
     EXPECT_EQ(words.find("loss_scaling=\"after\"") != std::string::npos, gradients_agree) << words;
     EXPECT_EQ(words.find("before they are divided") != std::string::npos, !gradients_agree) << words;
   }
+}
+
+TEST(Hints, OtherWeightsAtTheStartAreNamed) {
+  SyntheticCell cell;
+  for (TensorRow& row : cell.candidate.rows(&RankRecord::tensors))
+    if (row.step == -1 && row.name == head_weight) row.digest = other_digest, row.l2 *= 1.1;
+
+  EXPECT_THAT(expect_fails(cell, "parameters", {.step = -1}).words, HasSubstr("; the two begin with other weights: "));
+}
+
+TEST(Hints, GradientsOfEqualSizesMayBeSummedInAnotherOrder) {
+  SyntheticCell cell;
+  make_external(cell);
+  scale_gradients(cell, 1 + 3e-6, [](const auto& row) { return row.stage == 1; });
+  scale_gradients(cell, 1 - 3e-6, [](const auto& row) { return row.stage == 0; });
+
+  EXPECT_THAT(expect_fails(cell, "gradients").words,
+              AllOf(HasSubstr("as where only roundings differ"), HasSubstr("accumulation=")));
 }
 
 TEST(StillWeights, AreNamedByStageAndStep) {
