@@ -14,8 +14,8 @@ namespace plumbline {
 /// (GitHub's limit per step), a `::warning` for each gap of the data coverage, else one `::notice`.
 std::string annotations(const Verdict& verdict);
 
-/// ctest.txt: what CTest sends from a test's output to CDash, at most ten lines: cases, elements, seconds and the cases'
-/// largest peaks as numbers, verdict and commit as texts, and `report` (a page) as a file.
+/// ctest.txt: what CTest sends from a test's output to CDash, at most ten lines: cases, elements, seconds and the
+/// cases' largest peaks as numbers, verdict and commit as texts, and `report` (a page) as a file.
 std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence, const std::filesystem::path& report);
 
 }  // namespace plumbline
