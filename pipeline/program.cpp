@@ -48,8 +48,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       {.zero = "trained",
        .one = "the run failed: a rank crashed, or a message did not arrive",
        .four = "stopped by a signal and saved: --resume latest continues"}));
-  begin_command_line(app, "plumbline-pipeline",
-                     "plumbline-pipeline RUN.toml [--ranks N] [--record DIR] [--checkpoint DIR] [OPTION...]");
+  begin_command_line(app, "plumbline-pipeline", "plumbline-pipeline RUN.toml [--ranks N] [--record DIR] [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
   options.program = program;

@@ -36,8 +36,7 @@ int run(int argc, char** argv) {
       {.zero = "trained",
        .one = "the run failed",
        .four = "stopped by a signal and saved: --resume latest continues"}));
-  plumbline::begin_command_line(app, "plumbline-reference",
-                                "plumbline-reference RUN.toml [--record DIR] [--checkpoint DIR] [OPTION...]");
+  plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml [--record DIR] [OPTION...]");
   app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
   bool capabilities = false;

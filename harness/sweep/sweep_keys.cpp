@@ -109,7 +109,7 @@ const std::vector<TomlKey>& cell_keys() {
        .meaning =
            "stops the run after this many steps with a checkpoint, and resumes it; the resumed record is compared "
            "with the uninterrupted reference (checks.md#resume). With `world_size = 1` and `schedule = "
-           "\"sequential\"`, plumbline-reference runs the first part",
+           "\"sequential\"`, the reference runs the first part",
        .least = 1},
       {.name = "resume_world",
        .type = TomlType::integer,

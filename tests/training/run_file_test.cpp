@@ -302,8 +302,8 @@ TEST(RunFile, RefusesAStepBeyondTheSource) {
                                          std::string(needed) + ". Give a longer text"))
         << keys;
   }
-  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 1000000000000"), HasSubstr("at most 2147483647"));
-  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 9223372036854775807"), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 1000000000000"), HasSubstr("from 1 to 2147483647"));
+  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 9223372036854775807"), HasSubstr("from 1 to 2147483647"));
 }
 
 TEST(RunFile, RefusesALongStepWithAMissingSource) {

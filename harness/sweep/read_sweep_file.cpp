@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/sweep/sweep_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "harness/launch/default_launcher.hpp"
 #include "harness/sweep/names.hpp"
 #include "harness/sweep/read_user_commands.hpp"
+#include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_keys.hpp"
 #include "schedule/runnable.hpp"
 #include "schedule/schedule.hpp"
