@@ -179,7 +179,7 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
   const auto kill_ranks_from = Clock::now() + grace;
   const auto kill_root_from = kill_ranks_from + std::chrono::milliseconds(500);
   const auto give_up = kill_root_from + std::chrono::seconds(5);
-  std::set<pid_t> asked;
+  std::set<pid_t> requested;
   for (;;) {
     const auto left = living();
     reap(root);
@@ -199,7 +199,7 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
     } else {
       for (const auto& process : left) {
         if (root_lives && process.pid != root) continue;
-        if (asked.insert(process.pid).second) kill(process.pid, SIGTERM);
+        if (requested.insert(process.pid).second) kill(process.pid, SIGTERM);
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -223,7 +223,7 @@ void ProcessTree::abandon() const noexcept {
 void StartedProcesses::glance() {
   for (const ProcessState& process : tree_.living()) {
     if (seen_.contains(process.pid)) continue;
-    // Descendants of a counted process are no ranks. Parents come before their children.
+    // Descendants of a counted process are not ranks. Parents come before their children.
     if (seen_.contains(process.parent) || below_.contains(process.parent)) {
       below_.insert(process.pid);
       continue;

@@ -15,21 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct AskedKey {
+struct RequestedKey {
   const char* key;
   std::int64_t least;              ///< smallest whole number; unused for words
   std::vector<std::string> words;  ///< empty: a whole number
 };
 
 /// A requestable setting: a placeholder, compared with the record.
-const std::vector<AskedKey>& asked_keys() {
-  static const std::vector<AskedKey> keys = {{"steps", 1, {}},
-                                             {"microbatches", 1, {}},
-                                             {"seed", 0, {}},
-                                             {"threads", 1, {}},
-                                             {"dtype", 0, {"float32", "float64", "bfloat16"}},
-                                             {"device", 0, {"cpu", "cuda"}},
-                                             {"level", 0, {"summary", "full", "dump"}}};
+const std::vector<RequestedKey>& requested_keys() {
+  static const std::vector<RequestedKey> keys = {{"steps", 1, {}},
+                                                 {"microbatches", 1, {}},
+                                                 {"seed", 0, {}},
+                                                 {"threads", 1, {}},
+                                                 {"dtype", 0, {"float32", "float64", "bfloat16"}},
+                                                 {"device", 0, {"cpu", "cuda"}},
+                                                 {"level", 0, {"summary", "full", "dump"}}};
   return keys;
 }
 
@@ -38,24 +38,24 @@ const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference
 const std::vector<std::string> given_names = {"record",   "world",    "schedule",       "port",
                                               "launcher", "pipeline", norms_placeholder};
 
-bool is_asked_key(const std::string& name) {
-  return std::ranges::any_of(asked_keys(), [&](const AskedKey& each) { return each.key == name; });
+bool is_requested_key(const std::string& name) {
+  return std::ranges::any_of(requested_keys(), [&](const RequestedKey& each) { return each.key == name; });
 }
 
 bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string asked_value(const TomlTable& table, const AskedKey& asked) {
-  if (asked.words.empty()) {
-    const auto number = *table.integer(asked.key);
-    if (number >= asked.least && number <= 1'000'000'000) return to_text(number);
-    refuse_key(table, asked.key,
-               fmt::format("{} is not possible; it must be an integer from {} to 1000000000", number, asked.least));
+std::string requested_value(const TomlTable& table, const RequestedKey& requested) {
+  if (requested.words.empty()) {
+    const auto number = *table.integer(requested.key);
+    if (number >= requested.least && number <= 1'000'000'000) return to_text(number);
+    refuse_key(table, requested.key,
+               fmt::format("{} is not possible; it must be an integer from {} to 1000000000", number, requested.least));
   }
-  const auto word = *table.text(asked.key);
-  if (is_one_of(word, asked.words)) return word;
-  refuse_key(table, asked.key, fmt::format("\"{}\" is not known; give {}", word, join(asked.words, ", ")));
+  const auto word = *table.text(requested.key);
+  if (is_one_of(word, requested.words)) return word;
+  refuse_key(table, requested.key, fmt::format("\"{}\" is not known; give {}", word, join(requested.words, ", ")));
 }
 
 void need_name(const TomlTable& table, const std::string& key) {
@@ -64,7 +64,7 @@ void need_name(const TomlTable& table, const std::string& key) {
   });
   if (!plain)
     refuse_key(table, key, fmt::format("\"{}\" is not a placeholder name; use lower-case letters, digits and _", key));
-  if (is_asked_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
+  if (is_requested_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
     refuse_key(table, key, key + " is reserved by plumbline; choose another name for your value");
 }
 
@@ -72,7 +72,7 @@ std::vector<std::string> command_in(const TomlTable& table, const std::string& k
   const auto words = table.texts(key);
   if (!words) return {};
   if (words->empty() || words->front().empty())
-    refuse_key(table, key, "names no program; give [\"program\", \"argument\", ...]");
+    refuse_key(table, key, "does not name a program; give [\"program\", \"argument\", ...]");
   return *words;
 }
 
@@ -103,7 +103,7 @@ class CommandReader {
     if (commands_.cells.empty()) refuse_key(file_, "candidate", "nothing to run; give world_sizes, or [[cell]] tables");
     for (const auto& cell : commands_.cells) check(cell);
     for (const auto& [name, value] : values_) {
-      if (!is_asked_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
+      if (!is_requested_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
     }
     require_world_placeholder();
     return commands_;
@@ -121,8 +121,8 @@ class CommandReader {
   }
 
   void read_values() {
-    for (const auto& asked : asked_keys()) {
-      if (file_.has(asked.key)) values_[asked.key] = asked_value(file_, asked);
+    for (const auto& requested : requested_keys()) {
+      if (file_.has(requested.key)) values_[requested.key] = requested_value(file_, requested);
     }
     const auto table = file_.table("values");
     if (!table) return;
@@ -132,7 +132,7 @@ class CommandReader {
     }
   }
 
-  /// World sizes are then those of one pipeline.
+  /// World sizes then count the ranks of one pipeline.
   void read_mesh() {
     const auto table = file_.table("mesh");
     if (!table) return;
@@ -153,7 +153,7 @@ class CommandReader {
     const auto schedules = file_.texts("schedules").value_or(std::vector<std::string>{});
     if (worlds.empty() && !schedules.empty())
       refuse_key(file_, "schedules", "has no effect without world_sizes; add them or remove it");
-    if (is_one_of("", schedules)) refuse_key(file_, "schedules", "holds an empty name");
+    if (is_one_of("", schedules)) refuse_key(file_, "schedules", "has an empty name");
     std::vector<std::optional<std::string>> all(schedules.begin(), schedules.end());
     if (all.empty()) all.emplace_back();
     for (const auto& schedule : all) {
@@ -179,21 +179,21 @@ class CommandReader {
   void add_cell(const TomlTable& table) {
     if (table.has("run"))
       refuse_key(table, "run",
-                 "a run file is for Plumbline's trainers, and this sweep starts your own commands (reference, "
+                 "a run file is for Plumbline's trainers, but this sweep starts your own commands (reference, "
                  "candidate); keep one of the two");
     const auto world = table.integer("world_size");
     if (!world) refuse_key(table, "world_size", "is missing; every [[cell]] needs it");
     CommandCell cell = cell_of(table, "world_size", *world, table.text("schedule"));
     if (table.has("reference")) cell.reference = command_in(table, "reference");
     if (table.has("candidate")) cell.candidate = command_in(table, "candidate");
-    for (const auto& asked : asked_keys()) {
-      if (!table.has(asked.key)) continue;
-      cell.values[asked.key] = asked_value(table, asked);
-      cell.own.emplace_back(asked.key);
+    for (const auto& requested : requested_keys()) {
+      if (!table.has(requested.key)) continue;
+      cell.values[requested.key] = requested_value(table, requested);
+      cell.own.emplace_back(requested.key);
     }
     const auto used = names_of(cell);
     for (const auto& key : table.keys()) {
-      if (is_one_of(key, cell_keys) || is_asked_key(key)) continue;
+      if (is_one_of(key, cell_keys) || is_requested_key(key)) continue;
       if (!used.contains(key)) no_use_of(table, "", key, used);
       need_name(table, key);
       cell.values[key] = *table.scalar_as_text(key);
@@ -213,11 +213,11 @@ class CommandReader {
   [[noreturn]] void no_use_of(const TomlTable& table, const std::string& in, const std::string& key,
                               const std::set<std::string>& used) const {
     std::vector<std::string> known = cell_keys;
-    for (const auto& asked : asked_keys()) known.emplace_back(asked.key);
+    for (const auto& requested : requested_keys()) known.emplace_back(requested.key);
     known.insert(known.end(), used.begin(), used.end());
     const auto nearest = nearest_word(key, known);
     refuse_key(table, in.empty() ? key : in,
-               fmt::format("{0} is no key, and no command or variable has a placeholder {{{0}}} for it{1}", key,
+               fmt::format("unknown key {0}: no command uses {{{0}}}{1}", key,
                            nearest ? "; did you mean " + *nearest + "?" : ""));
   }
 
@@ -225,7 +225,7 @@ class CommandReader {
     if (cell.reference.empty() || cell.candidate.empty()) {
       const bool none = cell.reference.empty();
       refuse_key(file_, none ? "reference" : "candidate",
-                 fmt::format("is missing; name the command that trains {}, a list of its words, or name it in every "
+                 fmt::format("is missing; give the command that trains {}, as a list of words, here or in every "
                              "[[cell]]",
                              none ? "on one device" : "as a pipeline"));
     }
@@ -235,11 +235,11 @@ class CommandReader {
             of_candidate ? planned_candidate(cell, commands_) : planned_reference(cell, commands_);
         if (is_one_of(launcher_word, command.words)) commands_.use_launcher = true;
         if (!names_in(command.words).contains("record"))
-          throw InputError("holds no {record}, so all runs would write to the same folder");
+          throw InputError("must contain {record}; otherwise all runs write to one folder");
         if (of_candidate && uses_placeholder(command, norms_placeholder))
           throw InputError(
-              "holds {norms_from}, which only the reference's command can have: the reference replays the norms of the "
-              "candidate's record. Remove it here, and from [environment], which both commands share");
+              "contains {norms_from}, but only the reference replays norms, those of the candidate's record; remove it "
+              "here, and from [environment], which both commands share");
         started_command(command, {"", 0, {"launcher"}});
       } catch (const InputError& error) {
         throw InputError(
@@ -257,7 +257,7 @@ class CommandReader {
       auto names = names_in(cell.candidate);
       for (const auto& [variable, value] : commands_.environment) names.merge(names_in({value}));
       if (names.contains("world") || is_one_of(launcher_word, cell.candidate)) continue;
-      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks can be requested");
+      throw InputError(cell.where + ", its candidate: must contain {world}, the number of ranks");
     }
   }
 
@@ -279,8 +279,8 @@ void refuse_key(const TomlTable& table, const std::string& key, const std::strin
 const std::vector<std::string>& command_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> list = {"reference", "candidate", "environment", "values", "mesh"};
-    for (const auto& asked : asked_keys()) {
-      if (std::string(asked.key) != "device") list.emplace_back(asked.key);  // valid with run files, too
+    for (const auto& requested : requested_keys()) {
+      if (std::string(requested.key) != "device") list.emplace_back(requested.key);  // valid with run files, too
     }
     return list;
   }();
@@ -307,7 +307,7 @@ bool starts_commands(const TomlTable& file) {
   if (command && !starts) refuse_key(file, *command, "needs commands of your own; name them (reference, candidate)");
   if (const auto other = first(run_file_keys()); other && starts)
     refuse_key(file, *other,
-               "needs run files of Plumbline's trainers, and this sweep starts your own commands (reference, "
+               "needs run files of Plumbline's trainers, but this sweep starts your own commands (reference, "
                "candidate); keep one of the two");
   return starts;
 }

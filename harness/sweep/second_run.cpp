@@ -54,7 +54,7 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
   try {
     verdict.second_run = again(cell, reference, dump, verdict);
   } catch (const Error& error) {
-    if (signals_.asked()) throw;
+    if (signals_.stop_requested()) throw;
     verdict.second_run = SecondRun{SecondRun::Outcome::not_done, error.what()};  // for example, a full disk
   }
 }

@@ -42,7 +42,7 @@ template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
   std::ranges::sort(values);
   if (std::ranges::adjacent_find(values) != values.end())
-    refuse_key(table, key, "holds the same value twice; remove one");
+    refuse_key(table, key, "has the same value twice; remove one");
 }
 
 std::vector<std::string> texts_of(const TomlTable& table, const std::string& key) {
@@ -76,7 +76,7 @@ fs::path file_in(const TomlTable& table, const std::string& key, const fs::path&
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
   refuse_key(table, key,
-             fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what, path.string()));
+             fmt::format("no such {} file: {}; paths are relative to the sweep file's folder", what, path.string()));
 }
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
@@ -111,8 +111,8 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
         fmt::format("{} is not possible; it is the number of steps after which the run is stopped, 1 or more", *at));
   if (!cell.changes.balance.empty())
     refuse_key(table, "balance",
-               "balance and resume_at exclude each other, because a balance is for one number of ranks; set it in the "
-               "run file, or use a partition");
+               "balance cannot be combined with resume_at, because a balance fits only one number of ranks; set it in "
+               "the run file, or use a partition");
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
   need_count(table, "resume_world", cell.world_size, "world size");
@@ -142,7 +142,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
         fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size, by_the_reference));
   if (reference_begins && !table.has("resume_schedule"))
     refuse_key(table, "resume_schedule",
-               "is missing; after the reference it names the schedule under which the run continues");
+               "is missing; it names the schedule with which the run continues after the reference");
   if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = known_text(table, "optimizer", optimizer_names);
   cell.changes.granularity = known_text(table, "granularity", granularity_names);
@@ -153,7 +153,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
     if (row.empty()) refuse_key(table, "lengths", "has a microbatch without rows; give its row lengths");
   }
   if (table.has("balance") && cell.changes.partition)
-    refuse_key(table, "balance", "balance and partition exclude each other; keep one");
+    refuse_key(table, "balance", "balance cannot be combined with partition; keep one");
   if (table.has("balance") && std::ssize(cell.changes.balance) != cell.world_size)
     refuse_key(table, "balance",
                fmt::format("has {} stages for a world size of {}; give one number for each rank",
@@ -188,7 +188,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
   }
 }
 
-/// Rules for commands and run files alike.
+/// Rules for both commands and run files.
 void read_for_all(const TomlTable& table, SweepFile& sweep) {
   sweep.checks = known_texts(table, "checks", check_names());
   sweep.accept_missing = known_texts(table, "accept_missing", claims_of_every_case());
@@ -205,14 +205,13 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   if (sweep.commands && !sweep.commands->use_launcher) {
     if (!named) return;
     refuse_key(table, "launcher",
-               fmt::format("has no effect, since no command holds {}; remove it, or begin a command with that word",
+               fmt::format("has no effect: no command contains {}; remove it, or begin a command with that word",
                            launcher_word));
   }
   sweep.launcher = named ? *named : default_launcher();
   if (sweep.launcher.find("{world}") == std::string::npos)
     refuse_key(table, "launcher",
-               fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the default",
-                           default_launcher()));
+               fmt::format("must contain {{world}}, the number of ranks; \"{}\" is the default", default_launcher()));
 }
 
 }  // namespace
@@ -276,12 +275,12 @@ SweepFile read_sweep_file(const fs::path& path) {
     const auto given = cell.keys();
     const std::string removed = "process_memory_limit";
     if (std::ranges::find(given, removed) != given.end() && cell.has(removed))
-      sweep.notes.push_back(cell.where(removed) + ": is ignored: limits on a process' memory were removed");
+      sweep.notes.push_back(cell.where(removed) + ": is ignored; limits on process memory were removed");
     sweep.cells.push_back(read_cell(cell, folder));
   }
   for (const auto& cell : sweep.cells) {
     if (sweep.calibrated && cell.resumes)
-      throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured on runs from their start");
+      throw InputError(cell.where + ": resume_at needs tier = \"bits\", because limits are measured on whole runs");
   }
   need_whole_matrix(table, sweep);
   return sweep;

@@ -32,15 +32,15 @@ std::uint64_t little_endian(const unsigned char* bytes, std::int64_t width) {
   return number;
 }
 
-std::int64_t size_of(const fs::path& file, std::int64_t asked) {
+std::int64_t size_of(const fs::path& file, std::int64_t requested) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
-  if (error) throw InputError(fmt::format("{}: the data cannot be read again ({})", file.string(), error.message()));
-  if (static_cast<std::int64_t>(size) != asked) {
+  if (error) throw InputError(fmt::format("{}: cannot read the data again ({})", file.string(), error.message()));
+  if (static_cast<std::int64_t>(size) != requested) {
     throw InputError(
-        fmt::format("{}: has {} bytes, but had {} when the run was requested", file.string(), size, asked));
+        fmt::format("{}: has {} bytes, but had {} when the run was requested", file.string(), size, requested));
   }
-  return asked;
+  return requested;
 }
 
 /// The window at index `place` of an epoch of `all` windows (docs/data.md, "Windows in another order").
@@ -154,7 +154,7 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     tokens_ += file.tokens();
     if (tokens_ > first) parts_.push_back({std::move(file), first});
   }
-  if (tokens_ == 0) throw InputError("the requested data holds no token");
+  if (tokens_ == 0) throw InputError("the requested data has no tokens");
   offsets_.push_back(0);
   rows_.push_back(0);
   for (const auto& microbatch : microbatches_) {
@@ -162,7 +162,8 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     rows_.push_back(rows_.back() + std::ssize(microbatch.lengths));
     longest_ = std::max(longest_, std::ranges::max(microbatch.lengths));
   }
-  if (windows_ && tokens_ <= longest_) throw InputError("the requested data holds no window of its longest row");
+  if (windows_ && tokens_ <= longest_)
+    throw InputError("the requested data is shorter than one window (its longest row)");
   start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(tokens_));
 }
 
@@ -187,19 +188,19 @@ std::vector<std::int64_t> TokenSource::ids(std::int64_t position, std::int64_t c
 }
 
 std::string TokenSource::data_digest(std::int64_t step, std::int64_t microbatch) {
-  const auto& asked = microbatches_.at(static_cast<std::size_t>(microbatch));
-  const auto batch = std::ssize(asked.lengths);
-  const auto sequence = std::ranges::max(asked.lengths);
+  const auto& requested = microbatches_.at(static_cast<std::size_t>(microbatch));
+  const auto batch = std::ssize(requested.lengths);
+  const auto sequence = std::ranges::max(requested.lengths);
   const auto half = static_cast<std::size_t>(batch * sequence);
   std::vector<std::int64_t> numbers(half, 0);  // padding has id 0
   numbers.resize(2 * half, ignored_label);
   std::int64_t before = 0;
   for (std::int64_t row = 0; row < batch; ++row) {
-    const std::int64_t length = asked.lengths[static_cast<std::size_t>(row)];
+    const std::int64_t length = requested.lengths[static_cast<std::size_t>(row)];
     const auto tokens = ids(begin(step, microbatch, row, before), length + 1);  // labels need one token more
     const auto place = static_cast<std::ptrdiff_t>(row * sequence);
     std::copy_n(tokens.begin(), length, numbers.begin() + place);
-    if (!asked.masked)
+    if (!requested.masked)
       std::copy_n(tokens.begin() + 1, length, numbers.begin() + static_cast<std::ptrdiff_t>(half) + place);
     before += length;
   }

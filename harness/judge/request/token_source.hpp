@@ -16,8 +16,8 @@ namespace plumbline::judging {
 /// A requested file of ids: their offset and width.
 class TokenFile {
  public:
-  /// `format`: as in a request; a header or an index takes precedence. Throws InputError naming a file whose size is no
-  /// whole number of ids, or whose header gives another number.
+  /// `format`: as in a request; a header or an index takes precedence. Throws InputError naming a file whose size is
+  /// not a whole number of ids, or whose header gives another number.
   TokenFile(const std::filesystem::path& path, std::int64_t bytes, const std::string& format);
 
   std::int64_t tokens() const { return tokens_; }
@@ -42,7 +42,7 @@ class TokenFile {
 class TokenSource {
  public:
   /// Opens the files without reading them. Throws InputError naming a file that is missing, has another size than at
-  /// the request, or is no whole number of ids, and for a source without tokens.
+  /// the request, or is not a whole number of ids, and for a source without tokens.
   TokenSource(const RequestedData& data, const std::vector<RequestedMicrobatch>& microbatches);
 
   /// Digest of the int64 tensor [2, batch, sequence] of ids, then labels; reads only the tokens of this microbatch.
@@ -53,7 +53,7 @@ class TokenSource {
     TokenFile file;
     std::int64_t first = 0;  ///< number of tokens in the files before
   };
-  /// Position of row `row` of microbatch `microbatch`, with `before` tokens of the microbatch in front of it.
+  /// Position of row `row` of microbatch `microbatch`, which comes after `before` tokens of the microbatch.
   std::int64_t begin(std::int64_t step, std::int64_t microbatch, std::int64_t row, std::int64_t before) const;
   /// `count` ids from `position` on; wraps around at the end.
   std::vector<std::int64_t> ids(std::int64_t position, std::int64_t count);

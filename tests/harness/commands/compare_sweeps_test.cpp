@@ -36,7 +36,7 @@ class CompareSweeps : public FinishedSweepFolder {
     change(verdict);
     write_verdict(out_ / "verdict.json", verdict);
   }
-  /// Says that the later runs were asked for this.
+  /// Says that the later runs were requested this.
   void request(const char* key, const Json& value) const {
     edit([&](Verdict& verdict) { verdict.references[0].request[key] = verdict.cells[0].request[key] = value; });
   }

@@ -86,8 +86,7 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
   EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::incomplete);
   EXPECT_FALSE(verdict.references[0].checks.at(0).required);
   EXPECT_THAT(comparison_text(verdict),
-              HasSubstr("HOLDS\nwarning: reference reference: these data and steps cannot show "
-                        "every fault: losses cannot distinguish"));
+              HasSubstr("HOLDS\nwarning: reference reference: this data cannot expose every bug: losses cannot distinguish"));
 }
 
 /// What a user's own data are like: no masked microbatch, two that are equal, one length, one step.
@@ -118,7 +117,7 @@ TEST(Compare, OrdinaryDataHoldWithAWarning) {
          }
          digest_data_again(run);
        }},
-      {"it has one step", [](SyntheticRun& run) { keep_first_step(run); }}};
+      {"the run has only one step", [](SyntheticRun& run) { keep_first_step(run); }}};
   for (const auto& [warning, change] : ordinary) {
     SyntheticCell cell;
     change(cell.reference);

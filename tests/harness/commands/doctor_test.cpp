@@ -65,7 +65,7 @@ TEST(Doctor, SaysWhatGpusCanAndWhyNotMore) {
        {"with a GPU a rank, up to 2 ranks here"},
        {"GPUs 0 and 1 are different models"},
        true},
-      {without_nccl, {"train on one GPU"}, {"these programs have no NCCL transport"}}};
+      {without_nccl, {"train on one GPU"}, {"these programs lack the NCCL transport"}}};
   for (const auto& [answers, can, why_not_more, nccl] : cases) {
     const Json found = examine_gpus(answers);
     for (const auto& part : can) EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr(part))) << answers;

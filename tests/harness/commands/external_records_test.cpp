@@ -70,7 +70,7 @@ TEST_F(PythonWriter, TwoRecordsOfOneRankAreComparedCutByCut) {
   write_file(other / "rank-0/boundaries.csv", rows);
   const auto lacking = compare_records(one, other);
   EXPECT_THAT(with_outcome(lacking, Outcome::differs), ElementsAre("boundaries"));
-  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate records no tensor at this boundary"));
+  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate did not record a tensor at this boundary"));
 }
 
 TEST_F(PythonWriter, FaultOnACutIsFoundThere) {
@@ -176,8 +176,8 @@ TEST_F(PythonWriter, AnotherTrainingIsNotComparedAndSaysWhichKey) {
     EXPECT_FALSE(verdict.holds);
     EXPECT_THAT(comparison_text(verdict), HasSubstr(words));
   };
-  expect_refused(write("convolutions", "--convolutions"), "not comparable: model: channels is null in the reference");
-  expect_refused(write("seed", "--seed 2"), "not comparable: seed is 1 in the reference and 2 in the candidate");
+  expect_refused(write("convolutions", "--convolutions"), "the records cannot be compared: model: channels is null in the reference");
+  expect_refused(write("seed", "--seed 2"), "the records cannot be compared: seed is 1 in the reference and 2 in the candidate");
   const auto two = write("two", "--stages embed_tokens/layers.0,norm,lm_head");
   set_manifest(two, "clip_epsilon", 1e-6);
   expect_refused(two, "clip_epsilon is 0 in the reference");

@@ -83,15 +83,15 @@ TEST_F(BenchTest, EachLackIsToldAlone) {
     return [this, change = std::move(change)] { each_microbatch(change); };
   };
   const std::vector<std::pair<const char*, std::function<void()>>> cases = {
-      {"no length grows",
+      {"no microbatch is longer",
        [&] {
          make_sizes({5, 4, 3, 3, 1}, {3, 1, 3, 2, 0});
        }},
-      {"no length shrinks",
+      {"no microbatch is shorter",
        [&] {
          make_sizes({1, 2, 2, 3, 4}, {1, 1, 2, 3, 0});
        }},
-      {"no length is repeated", of_each([](auto& row) {
+      {"no two microbatches have the same length", of_each([](auto& row) {
          row.sequence_length = std::vector<std::int64_t>{3, 1, 4, 5, 2}.at(static_cast<std::size_t>(row.microbatch));
        })},
       {"no microbatch has length 1",
@@ -107,8 +107,8 @@ TEST_F(BenchTest, EachLackIsToldAlone) {
       {"microbatches 2 and 3 of step 1 hold the same ids and labels", of_each([&](auto& row) {
          if (row.step == 1 && row.microbatch == 3) row.data_digest = third;
        })},
-      {"it has one step", [&] { keep_first_step(cell.reference); }},
-      {"it has one step", [&] { begin_with_second_step(cell.reference); }},  // of those that were recorded
+      {"the run has only one step", [&] { keep_first_step(cell.reference); }},
+      {"the run has only one step", [&] { begin_with_second_step(cell.reference); }},  // of those that were recorded
       {"no parameter changes", [&] { keep_start(cell.reference); }}};
   for (const auto& [what, change] : cases) {
     cell.reference = synthetic_reference({});
@@ -121,7 +121,7 @@ TEST_F(BenchTest, EachLackIsToldAlone) {
 TEST_F(BenchTest, AllHaveEquallyManyValidTokens) {
   make_sizes({3, 1, 4, 3, 2}, {1, 1, 1, 1, 0});
 
-  EXPECT_THAT(judge().reason, HasSubstr("all microbatches have equally many valid tokens"));
+  EXPECT_THAT(judge().reason, HasSubstr("all microbatches have the same number of valid tokens"));
 }
 TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
   make_sizes({3, 3, 3, 3, 3}, {3, 3, 3, 3, 3});
@@ -188,11 +188,11 @@ TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
   const auto result = judge();
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
-  EXPECT_EQ(result.reason, "a record of level none holds no data");
+  EXPECT_EQ(result.reason, "a record of level none has no data");
 }
 TEST_F(BenchTest, SizesThatWereNotAskedForAreNotSaidToDiffer) {
   request.equal_lengths = true;
-  EXPECT_THAT(judge().reason, HasSubstr("that microbatches differ in size was not requested"));
+  EXPECT_THAT(judge().reason, HasSubstr("microbatches were not required to differ in size"));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST(Judge, WhatOneStepCannotShowIsToldAndKeepsNothingFromHolding) {
 
   for (const char* name : {"gradients", "parameters"}) {
     EXPECT_EQ(result_of(verdict, name).outcome, Outcome::holds) << comparison_text(verdict);
-    EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("the run has one step"))) << name;
+    EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("the run has only one step"))) << name;
   }
   SyntheticCell two;
   for (const auto& check : two.judge().checks) EXPECT_THAT(check.not_shown, IsEmpty()) << check.name;
@@ -187,7 +187,7 @@ TEST(Judge, JudgesNothingAfterAnotherStart) {
   EXPECT_THAT(
       with_outcome(verdict, Outcome::incomplete),
       ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm", "applied", "buffers"));
-  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
+  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("the two runs start differently"));
   expect_finding(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
 }
 
@@ -304,7 +304,7 @@ TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
     EXPECT_TRUE(verdict.incomplete());
     cell.plan.accept_missing = {"gradients", "parameters", "buffers"};
     EXPECT_TRUE(cell.judge().holds);
-    EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary holds no tensors");
+    EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary has no tensors");
     EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::incomplete);
     EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
   }
@@ -339,7 +339,7 @@ TEST(Judge, EveryWayInWhichRecordsAreNotComparableIsToldOfTheManifest) {
   EXPECT_EQ(data.first_divergence->item, "manifest.json");
   EXPECT_THAT(data.reason, HasSubstr("(2 differences in all; in that step: manifest.json)"));
   EXPECT_THAT(data.reason, HasSubstr("seed is 1 in the reference and 7 in the candidate; clip_norm is 1 in"));
-  EXPECT_EQ(result_of(verdict, "loss").reason, "the records are not comparable: see data");
+  EXPECT_EQ(result_of(verdict, "loss").reason, "the records cannot be compared: see data");
 }
 
 TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
@@ -353,7 +353,7 @@ TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
 
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
     EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::incomplete);
-    EXPECT_EQ(result_of(verdict, "gradients").reason, "a run is not complete: see completion");
+    EXPECT_EQ(result_of(verdict, "gradients").reason, "a run did not complete: see completion");
     EXPECT_EQ(verdict.checks.size(), check_names().size());
   }
 }

@@ -107,7 +107,7 @@ TEST_F(Places, HoldWithPartsAlongOneAxisAndDataAlongTheOther) {
 
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds) << result_of(cell, "replicas").reason;
   EXPECT_THAT(result_of(cell, "replicas").reason,
-              HasSubstr("what places hold alike has the same bits; 1 parameter is in parts, and the norm covers each "
+              HasSubstr("shared tensors have the same bits; 1 parameter is in parts, and the norm covers each "
                         "part once, and each is fed the data of its place"));
   EXPECT_GT(result_of(cell, "replicas").compared.at("norms"), 0);
   EXPECT_GT(result_of(cell, "replicas").compared.at("losses"), 0);

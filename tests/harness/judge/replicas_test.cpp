@@ -424,7 +424,7 @@ TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("one of them has no data digest")));
+  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("one of them lacks a data digest")));
   EXPECT_THAT(result.reason, Not(HasSubstr("fed the data of its place")));
 }
 
@@ -436,7 +436,7 @@ TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
-  EXPECT_EQ(result.reason, "a record of level summary holds no tensors");
+  EXPECT_EQ(result.reason, "a record of level summary has no tensors");
 }
 
 }  // namespace

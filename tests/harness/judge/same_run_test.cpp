@@ -49,7 +49,7 @@ TEST_F(SameRun, OtherTimesAreOtherRuns) {
 
 TEST_F(SameRun, OneRunIdIsOneRun) {
   other_.manifest.run_id = one_.manifest.run_id = "id";
-  EXPECT_THAT(why(), ElementsAre("both records are of one run (run id id): a run is never compared with itself"));
+  EXPECT_THAT(why(), ElementsAre("both records are of the same run (run id id): give two different runs"));
 }
 
 TEST_F(SameRun, TablesOfOneRankThatAreBothEqualAreCopies) {

@@ -78,7 +78,7 @@ TEST(Statistics, AMomentThatTheOptimizerLacksIsFoundInEitherRecord) {
     const auto verdict = cell.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains("parameters"));
-    EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimizer has no such moment"));
+    EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimizer does not have this moment"));
   }
 }
 

@@ -43,7 +43,7 @@ TEST(UnreadableRecords, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("as_asked", "completion"));
     EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, requested was 7"));
     EXPECT_EQ(verdict.checks.size(), check_names().size());
-    EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
+    EXPECT_EQ(result_of(verdict, "loss").reason, "a run did not complete: see completion");
   }
 }
 
@@ -93,7 +93,7 @@ TEST(UnreadableRecords, OfARecordThatCannotBeReadItsManifestIsNotComparedEither)
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
-  EXPECT_EQ(result_of(verdict, "data").reason, "a run is not complete: see completion");
+  EXPECT_EQ(result_of(verdict, "data").reason, "a run did not complete: see completion");
 }
 
 }  // namespace

@@ -98,19 +98,19 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
        {sight(0, "0RECV_B0", 1), with(sight(1, "1RECV_F0", 0), &RankSight::still, true)},
        "60 s",
        1,
-       "rank 1 hangs: it no longer polls for what it awaits from rank 0, in 1RECV"},
+       "rank 1 hangs: it stopped polling for what it awaits from rank 0, in 1RECV"},
       {"a tracer is no signal", {traced}, "60 s", 0, "rank 0 was stopped by a tracer in 0F0"},
       {"at whom most chains end", {sight(0, "0F0", -1), sight(1, "1F0", -1), sight(2, "2RECV_F0", 1)}, "60 s", 1, ""},
       {"who waits for one that ended well held nobody up",
        {done, sight(1, "1RECV_F0", 0)},
        "60 s",
        std::nullopt,
-       "the time limit of 60 s passed: no rank was found that the others waited for"},
+       "the time limit of 60 s passed: the ranks did not wait for any particular rank"},
       {"who gave up",
        {sight(0, "0RECV_B0", 1), ended(sight(1, "1F0", -1), "timeout")},
        std::nullopt,
        1,
-       "a deadline passed: rank 1 made no progress"},
+       "a wait timed out: rank 1 made no progress"},
       {"a known signal more than anything else",
        {gone(sight(0, "0RECV_B0", 1), 1), gone(with(sight(1, "1B0", -1), &RankSight::signal, 9), 2)},
        std::nullopt,
@@ -125,7 +125,7 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
        {ended(sight(0, "0RECV_B3", 1), "timeout"), with(sight(1, "1B3", -1), &RankSight::stopped, true)},
        std::nullopt,
        1,
-       "a deadline passed: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it"},
+       "a wait timed out: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it"},
       {"the first that left", {gone(sight(0, "0RECV_B0", 1), 2), gone(sight(1, "1F0", -1), 1)}, std::nullopt, 1, ""},
       {"none of two that left at once",
        {gone(sight(0, "0RECV_B0", 1), 1), gone(sight(1, "1F0", -1), 1)},
@@ -236,7 +236,7 @@ TEST(DiagnosisAfterTheRun, WhoWasKilledIsToldAndElseWhomTheLauncherNames) {
 
   ranks[1].failed_first = true;
   EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 1);
-  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process did not end as expected");
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process ended unexpectedly");
 
   ranks[2].signal = 9;
   EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 2);

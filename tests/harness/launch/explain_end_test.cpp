@@ -98,7 +98,7 @@ TEST_F(ExplainEnd, ALauncherThatWasToldToEndIsNotConfusedWithTheRanksThatItEnded
 
   const auto finding = explained("step 1/40  loss 6.2\n");
 
-  EXPECT_EQ(finding.words, "mpirun ended with code 1 without reporting a failed rank, as when it is signalled to end");
+  EXPECT_EQ(finding.words, "mpirun ended with code 1 without reporting a failed rank, as if it received a signal to end");
   EXPECT_FALSE(finding.culprit_rank);
 
   end_.sights[0].gone = end_.sights[2].gone = false;  // on a loaded machine
@@ -234,9 +234,9 @@ TEST_F(ExplainEnd, TheSignalOfACommandThatIsItselfTheRankIsRankZeros) {
 TEST_F(ExplainEnd, WhereEveryRankEndedWellTheLauncherIsToBlame) {
   finding_.exit_code = 3;
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
-  EXPECT_EQ(explained().words, "every rank ended well, but mpirun ended with code 3");
+  EXPECT_EQ(explained().words, "every rank completed, but mpirun ended with code 3");
   EXPECT_EQ(explained("cannot clean up\n").words,
-            "every rank ended well, but mpirun ended with code 3: cannot clean up");
+            "every rank completed, but mpirun ended with code 3: cannot clean up");
   EXPECT_FALSE(explained().culprit_rank);
 }
 
@@ -245,11 +245,11 @@ TEST_F(ExplainEnd, WhereEveryRankEndedWellTheProcessThatDidNotEndIsNamed) {
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
   finding_.timed_out = true;
   EXPECT_EQ(explained().words,
-            limit_passed + "every rank ended well, but the processes of ranks 0, 1 and 2 did not end");
+            limit_passed + "every rank completed, but the processes of ranks 0, 1 and 2 did not end");
   EXPECT_FALSE(explained().culprit_rank);
 
   end_.sights[1].still = true;
-  EXPECT_EQ(explained().words, limit_passed + "every rank ended well, but rank 1's process did not end");
+  EXPECT_EQ(explained().words, limit_passed + "every rank completed, but rank 1's process did not end");
   EXPECT_EQ(explained().culprit_rank, 1);
 }
 
@@ -259,7 +259,7 @@ TEST_F(ExplainEnd, ARankThatIsKilledBehindItsRunIsNamed) {
     sight.gone = true;
   }
   const auto finding = explained(rank_2_died);
-  EXPECT_THAT(finding.words, HasSubstr("every rank ended well, but rank 2 was killed by signal 11 (SIGSEGV) then"));
+  EXPECT_THAT(finding.words, HasSubstr("every rank completed, but rank 2 was killed by signal 11 (SIGSEGV) then"));
   EXPECT_EQ(finding.culprit_rank, 2);
 }
 
@@ -277,7 +277,7 @@ TEST_F(ExplainEnd, OneRankThatDidNotEndWellIsEnough) {
 TEST_F(ExplainEnd, RanksThatTellNothingAreQuoted) {
   see(false);
   end_.any_seen = true;
-  const std::string no_page = "its ranks write no heartbeat, so their actions are unknown";
+  const std::string no_page = "its ranks do not write heartbeats, so their actions are unknown";
   EXPECT_EQ(explained().words, "mpirun ended with code 1; " + no_page);
   EXPECT_EQ(explained("Traceback: KeyError\n").words,
             "mpirun ended with code 1; " + no_page + ". Last error line: Traceback: KeyError");

@@ -35,7 +35,7 @@ TEST_F(EndOfALaunch, ARankThatLeavesWithoutAWordIsNamedThoughItsCommandEndedWell
 
 TEST_F(EndOfALaunch, ACommandThatLeavesItsRanksToThemselvesIsToldSo) {
   const std::string in_the_background =
-      " running in the background, which the sweep ended: a command must run as long as its ranks";
+      " running in the background, which the sweep killed: a command must not end before its ranks";
 
   EXPECT_EQ(run(rank_0_runs + "looked_at $1 1; exit 0").words,
             command() + " ended with code 0 and left 1 process" + in_the_background);
@@ -78,7 +78,7 @@ TEST_F(EndOfALaunch, AnMpirunThatIsToldToEndIsNoRank) {
   const auto finding = run_command({mpirun.string(), record()}, 2);
 
   EXPECT_EQ(finding.words,
-            in("mpirun") + " ended with code 1 without reporting a failed rank, as when it is signalled to end");
+            in("mpirun") + " ended with code 1 without reporting a failed rank, as if it received a signal to end");
   EXPECT_FALSE(finding.culprit_rank);
 }
 

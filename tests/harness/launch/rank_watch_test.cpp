@@ -302,7 +302,7 @@ TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
 
   EXPECT_EQ(watch.sights()[1].peer, 2);
   EXPECT_THAT(diagnose(watch.sights(), std::nullopt).words,
-              "a deadline passed: rank 2 made no progress; it was last seen on another host, whose heartbeats are not "
+              "a wait timed out: rank 2 made no progress; it was last seen on another host, whose heartbeats are not "
               "visible here; ranks 0 and 1 waited for it");
 }
 

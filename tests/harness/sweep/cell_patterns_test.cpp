@@ -36,7 +36,7 @@ TEST(CellPatterns, AnIdWithACommaInItIsNamedAsAWhole) {
 
 TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
   EXPECT_THAT(refusal({"tied-1f1b-w22"}),
-              AllOf(HasSubstr("--cells: \"tied-1f1b-w22\" is no case of this sweep; did you mean \"tied-1f1b-w2\""),
+              AllOf(HasSubstr("--cells: \"tied-1f1b-w22\" is not a case of this sweep; did you mean \"tied-1f1b-w2\""),
                     HasSubstr("(--list prints them all)")));
   EXPECT_THAT(refusal({"*-zb-b-w4"}), HasSubstr("matches no case of this sweep; did you mean \"tied-zb-v-w4\""));
   EXPECT_THAT(refusal({"*-w4,*-w9"}), HasSubstr("\"*-w9\" matches no case")) << "each of several must match";
@@ -44,7 +44,7 @@ TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
 }
 
 TEST(CellPatterns, AnOptionThatNamesNothingIsRefused) {
-  for (const std::string nothing : {"", ",", " , "}) EXPECT_THAT(refusal({nothing}), HasSubstr("names no case"));
+  for (const std::string nothing : {"", ",", " , "}) EXPECT_THAT(refusal({nothing}), HasSubstr("--cells: is empty"));
 }
 
 TEST(CellPatterns, AStarThatMatchesNothingElseMatchesTheEmptyText) {

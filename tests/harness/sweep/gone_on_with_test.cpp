@@ -44,7 +44,7 @@ TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
   EXPECT_FALSE(result.verdict.holds);
   ASSERT_FALSE(judged_.empty());
   EXPECT_EQ(judged_[0].launch->exit_code, 1);
-  EXPECT_THAT(judged_[0].launch->words, HasSubstr("the first segment of the run failed"));
+  EXPECT_THAT(judged_[0].launch->words, HasSubstr("the first part of the run failed"));
   EXPECT_FALSE(judged_[0].launch->culprit_rank) << "a rank of another launch than the one that is judged";
   EXPECT_FALSE(judged_[0].launch->started);
   EXPECT_EQ(to_json(read_launch_finding(folder_ / "out/launches" / id / "finding.json")), to_json(*judged_[0].launch));

@@ -82,7 +82,7 @@ TEST_F(KeptPlans, ThatAreDamagedAreNamedWithTheirKey) {
   plan.at("cells").at(0).at("balance") = "even";
 
   EXPECT_THAT(error_of<InputError>([&] { read_kept_sweep(write(plan)); }),
-              AllOf(HasSubstr("sweep.json"), HasSubstr("balance"), HasSubstr("is not as this program writes it")));
+              AllOf(HasSubstr("sweep.json"), HasSubstr("balance"), HasSubstr("was not written by this program")));
 }
 
 class KeepingOfAPlan : public KeptPlans {

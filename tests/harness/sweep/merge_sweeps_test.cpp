@@ -87,7 +87,7 @@ TEST_F(MergeSweeps, ACaseInTwoPartsIsOneCaseIfItWasMadeFromTheSame) {
   run();
   EXPECT_THAT(refusal({one, folder_ / "others"}, folder_ / "out"),
               AllOf(HasSubstr(one.string() + " and " + (folder_ / "others").string()),
-                    HasSubstr("reference-a differs between the two (the model); leave one of them out")));
+                    HasSubstr("reference-a differs between the two (the model); merge only one of them")));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
@@ -105,7 +105,7 @@ TEST_F(MergeSweeps, WhatIsNotPartOfOneSweepIsRefused) {
   const fs::path out = folder_ / "merged";
 
   EXPECT_THAT(refusal({one}, out), HasSubstr("at least two"));
-  EXPECT_THAT(refusal({one, folder_ / "none"}, out), HasSubstr("holds no sweep"));
+  EXPECT_THAT(refusal({one, folder_ / "none"}, out), HasSubstr("is not the folder of a sweep"));
   EXPECT_THAT(refusal({one, two}, one), HasSubstr("already exists"));
   EXPECT_THAT(refusal({one, two}, folder_.file("notes", "precious")), HasSubstr("already exists"));
   EXPECT_THAT(refusal({one, two, two}, out), HasSubstr(two.string() + ": is named twice"));

@@ -266,7 +266,7 @@ TEST_F(OwnCommands, AChangedScriptRunsAgain) {
   std::ofstream(place_ / "train.sh", std::ios::app) << "# another\n";
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_EQ(bytes_of(place_ / "calls"), "1 right \n2 right \n1 right \n2 right \n");
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("./train.sh changed: 2 of 2 runs are made again"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("./train.sh changed: 2 of 2 runs are repeated"));
 }
 
 TEST_F(OwnCommands, TheLaunchersWordsStandWhereACommandAsksForThem) {

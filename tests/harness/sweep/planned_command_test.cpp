@@ -117,11 +117,11 @@ TEST(PlannedCommand, WhoseProgramCannotBeStartedSaysWhy) {
 
   EXPECT_EQ(program_named("./train.sh"), train);
   EXPECT_THAT(error_of<InputError>([&] { program_named("./gone.sh"); }),
-              HasSubstr("there is no program " + (folder / "gone.sh").string() + "; a path is relative to"));
+              HasSubstr("no such program: " + (folder / "gone.sh").string() + ". A path is relative to"));
   EXPECT_EQ(error_of<InputError>([&] { program_named("./notes.txt"); }),
             (folder / "notes.txt").string() + " cannot be executed (chmod +x)");
   EXPECT_EQ(error_of<InputError>([&] { program_named("no-such-program"); }),
-            "no-such-program is not on this machine's PATH");
+            "no-such-program is not on PATH");
 }
 
 const Placeholders given_values = {{"port", "29500"}, {"world", "4"}};
@@ -145,20 +145,20 @@ TEST(Placeholders, ABraceWrittenTwiceStandsForItself) {
 TEST(Placeholders, ABraceAloneIsRefusedWithHowToWriteIt) {
   for (const std::string text : {"{world", "{a{world}", "{", "{a{{b}"}) {
     EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
-              "\"" + text + "\": a { alone; write {{ for a literal one");
+              "\"" + text + "\": has a single {; write {{ for a literal one");
   }
   for (const std::string text : {"world}", "}", "{world}}"}) {
     EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
-              "\"" + text + "\": a } alone; write }} for a literal one");
+              "\"" + text + "\": has a single }; write }} for a literal one");
   }
 }
 
 TEST(Placeholders, ANameWithoutAValueIsToldWithThoseThatHaveOne) {
   EXPECT_EQ(error_of<InputError>([] { filled_in("w{wrld}", given_values); }),
-            "\"w{wrld}\": there is no placeholder {wrld}; did you mean {world}? There are {port}, {world}; {{ and }} "
+            "\"w{wrld}\": unknown placeholder {wrld}; did you mean {world}? The placeholders are {port}, {world}; {{ and }} "
             "are literal braces");
   EXPECT_THAT(error_of<InputError>([] { filled_in("{learning_rate}", given_values); }),
-              HasSubstr("there is no placeholder {learning_rate}. There are {port}, {world};"));
+              HasSubstr("unknown placeholder {learning_rate}. The placeholders are {port}, {world};"));
 }
 
 }  // namespace

@@ -53,16 +53,16 @@ TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
   }
   options_.sweep_file =
       folder_.file("other.toml", "run = [\"a.toml\"]\nworld_sizes = [1]\nlauncher = \"no-such-launcher {world}\"\n");
-  expect_refused_alike<SystemError>("no-such-launcher is not on this machine's PATH");
+  expect_refused_alike<SystemError>("no-such-launcher is not on PATH");
 }
 
 TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   folder_.file("out/notes.txt", "mine");
-  expect_refused_alike<InputError>("already holds files");
+  expect_refused_alike<InputError>("already contains files");
   EXPECT_EQ(bytes_of(folder_ / "out/notes.txt"), "mine");
 
   options_.resume = true;
-  expect_refused_alike<InputError>("already holds files");
+  expect_refused_alike<InputError>("already contains files");
 
   options_.out.reset();
   expect_refused_alike<InputError>("--resume: needs --out");

@@ -124,9 +124,9 @@ TEST_F(ReadUserCommands, CommandsOfCellsAloneMakeASweepOfCommands) {
   EXPECT_TRUE(sweep("steps = 3\n[[cell]]\nworld_size = 2\n" + both + "[[cell]]\nworld_size = 4\n" + both).commands)
       << "steps goes with commands";
   EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nreference = [\"./train.sh\", \"{record}\"]\n"),
-              HasSubstr("key candidate: is missing; name the command that trains as a pipeline"));
+              HasSubstr("key candidate: is missing; give the command that trains as a pipeline"));
   EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\"]\n"),
-              HasSubstr("key reference: is missing; name the command that trains on one device"));
+              HasSubstr("key reference: is missing; give the command that trains on one device"));
   EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\"]\n" + worlds_),
               HasSubstr("key candidate: is missing"));
 }
@@ -166,8 +166,8 @@ TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
   EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\", \"{norms_from}\"]\ncandidate = [\"./train.sh\", "
                       "\"{record}\", \"{norms_from}\"]\n" +
                       worlds_),
-              HasSubstr("its candidate: holds {norms_from}, which only the reference's command can have"));
-  EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: holds no {world}"));
+              HasSubstr("its candidate: contains {norms_from}, but only the reference replays norms"));
+  EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: must contain {world}"));
   EXPECT_THAT(read(untold + "[2, 4]\n[environment]\nA = \"x\"\nWORLD = \"{world}\"\n").cells, SizeIs(2));
   const auto launched = read(
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"{launcher}\", \"./train.sh\", "
@@ -249,10 +249,10 @@ TEST_F(ReadUserCommands, ReferencesOfCellsWithCommandsOfTheirOwnHaveIdsOfTheirOw
 TEST_F(ReadUserCommands, AReferencesProgramThatIsNotThereIsFoundAndSaidToBeTheReferences) {
   EXPECT_THAT(
       refusal("reference = [\"./gone.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\n" + worlds_),
-      AllOf(HasSubstr("its reference: there is no program"), HasSubstr("gone.sh")));
+      AllOf(HasSubstr("its reference: no such program"), HasSubstr("gone.sh")));
   EXPECT_THAT(
       refusal("reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./gone.sh\", \"{record}\"]\n" + worlds_),
-      AllOf(HasSubstr("its candidate: there is no program"), Not(HasSubstr("its reference"))));
+      AllOf(HasSubstr("its candidate: no such program"), Not(HasSubstr("its reference"))));
 }
 
 }  // namespace

@@ -42,19 +42,19 @@ TEST_F(Resume, RunsOfOtherInputsAreMadeAgainAndTheInputIsNamed) {
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(),
               ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w1", "plumbline-pipeline b-1f1b-w2"));
-  EXPECT_THAT(log(), HasSubstr("the run file changed: 3 of 6 runs are made again"));
+  EXPECT_THAT(log(), HasSubstr("the run file changed: 3 of 6 runs are repeated"));
 
   folder_.file("text.txt", "that is the question");
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), SizeIs(6));
-  EXPECT_THAT(log(), HasSubstr("the data changed: 6 of 6 runs are made again"));
+  EXPECT_THAT(log(), HasSubstr("the data changed: 6 of 6 runs are repeated"));
 
   std::ofstream(folder_ / "plumbline-pipeline", std::ios::app) << "# another build\n";
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), SizeIs(6));
-  EXPECT_THAT(log(), HasSubstr("the trainers changed: 6 of 6 runs are made again"));
+  EXPECT_THAT(log(), HasSubstr("the trainers changed: 6 of 6 runs are repeated"));
 
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);

@@ -275,7 +275,7 @@ class MakeRequestOfACell : public MakeRequest {
 
 TEST_F(MakeRequestOfACell, WithoutAMicrobatchIsRefused) {
   data("microbatches = 3");
-  EXPECT_THAT(error_of<InputError>([&] { of_cell(); }), HasSubstr("key data.lengths: gives no microbatch"));
+  EXPECT_THAT(error_of<InputError>([&] { of_cell(); }), HasSubstr("key data.lengths: is empty"));
 }
 
 TEST_F(MakeRequestOfACell, AsksForThePipeline) {

@@ -37,9 +37,9 @@ TEST_F(FolderOfASweep, OfAnotherFormatIsRefused) {
   kept["schema"] = "plumbline-sweep/0";
   write_json(out_ / "sweep.json", kept);
 
-  EXPECT_THAT(refusal(), HasSubstr("sweep.json: is not as this program writes it"));
+  EXPECT_THAT(refusal(), HasSubstr("sweep.json: was not written by this program"));
   EXPECT_THAT(error_of<InputError>([&] { SweepFolder{out_}; }),
-              HasSubstr("sweep.json: is not as this program writes it"));
+              HasSubstr("sweep.json: was not written by this program"));
 }
 
 TEST_F(FolderOfASweep, AFileIsNone) {

@@ -147,7 +147,7 @@ TEST_F(MakePlan, WhatCannotBePlannedIsRefused) {
       {cell + "schedule = \"dualpipe-v\"\n", {"microbatches"}},
       {"run = [\"chunks.toml\"]\nworld_sizes = [2]\n", {"chunks"}},
       {matrix + cell, {"a-afab-w2", "twice"}},
-      {"run = [\"many.toml\"]\nworld_sizes = [2]\n", {"data.microbatches: is 1000001; a sweep takes at most 1000000"}},
+      {"run = [\"many.toml\"]\nworld_sizes = [2]\n", {"data.microbatches: is 1000001; a sweep accepts at most 1000000"}},
       {"run = [\"deep.toml\"]\nworld_sizes = [2]\n", {"pipeline.balance: gives the layers of each stage, from 0 to"}},
       {"run = [\"nameless.toml\"]\nworld_sizes = [2]\n", {"key name: must be a name of 1 to 80 characters"}},
       {"run = [\"long.toml\"]\nworld_sizes = [2]\n", {"key name: must be a name of 1 to 80 characters"}},

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/token_source.hpp"
-#include "tests/harness/judge/checks/asked_cell.hpp"
+#include "tests/harness/judge/checks/requested_cell.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Trained on a file of eight ids, and evaluated on another after each step; both records say what these hold.
-struct DataCell : AskedCell {
+struct DataCell : RequestedCell {
   DataCell() {
     const auto trained = folder.file("trained.bin", std::string("\0\1\2\3\4\5\6\7", 8));
     const auto evaluated = folder.file("evaluated.bin", std::string("\7\6\5\4", 4));

@@ -71,7 +71,7 @@ TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
   cell.reference.manifest["run_id"] = new_run_id();
   for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
   EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::does_not_apply).reason,
-              HasSubstr("no stage boundary in common"));
+              HasSubstr("share no stage boundary"));
 }
 
 /// Another program's trainer on one device, which records the tensors at its cuts as our reference does.
@@ -135,7 +135,7 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
                 .item = each.item,
                 .expected = "5 operations, 208 bytes",
                 .got = "5 operations, 212 bytes",
-                .words = ", " + each.side + ": not what the schedule implies"});
+                .words = ", " + each.side + ": the schedule implies otherwise"});
     expect_red(uncounted, {"boundaries"}, {.step = 1, .item = each.item});
   }
 }

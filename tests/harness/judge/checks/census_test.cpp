@@ -154,7 +154,7 @@ TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {
   EXPECT_THAT(reason([](Json& manifest) {
                 manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
               }),
-              HasSubstr("list them by units="));
+              HasSubstr("list them with units="));
 }
 
 }  // namespace

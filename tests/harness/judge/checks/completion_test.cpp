@@ -211,9 +211,9 @@ TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
   timed_out.timed_out = true;
   for (const bool of_candidate : {true, false}) {
     for (const auto& [launch, got, words] :
-         {std::tuple{not_started, "exit code 0", "the program did not end well"},
+         {std::tuple{not_started, "exit code 0", "the program crashed or timed out"},
           {code, "exit code 7", "rank 0 returned 7"},
-          {timed_out, "stopped by its time limit", "the program did not end well"}}) {
+          {timed_out, "stopped by its time limit", "the program crashed or timed out"}}) {
       SyntheticCell cell;
       (of_candidate ? cell.plan.launch : cell.plan.reference_launch) = launch;
 
@@ -260,7 +260,7 @@ TEST(Completion, ABlamedRankThatTheRecordCannotShowIsToldAlone) {
     });
     expect_only_completion_red(verdict);
     expect_finding(*verdict.first_divergence,
-                   {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program did not end well"});
+                   {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program crashed or timed out"});
   }
 }
 
@@ -303,7 +303,7 @@ TEST(Completion, ASweepThatWasStoppedSaysWhatItsLaunchSaid) {
     launch->words = "stopped by SIGINT";
 
     const auto completion = expect_outcome(cell, "completion", Outcome::incomplete);
-    EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this cell ended") +
+    EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this case ended") +
                                      (of_candidate ? ": stopped by SIGINT" : ""));
   }
 }

@@ -67,14 +67,14 @@ TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
   cell.plan.schedule = "mine.csv";
   cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
 
-  expect_red(cell, {"conformance"}, {.words = "not the list of the file mine.csv"});
+  expect_red(cell, {"conformance"}, {.words = "the digest is not that of the file mine.csv"});
 }
 
 TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {
   SyntheticCell cell;
   cell.reference.schedule_csv = "0F0,0F1,0B0,0B1,0F2,0B2,0F3,0B3,0F4,0B4\n";
   cell.reference.manifest["schedule"]["digest"] = hash_hex(cell.reference.schedule_csv);
-  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, HasSubstr("not one microbatch after the other"));
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, HasSubstr("does not compute one microbatch after the other"));
 }
 
 /// Gives the candidate another list, and its manifest the digest of it.

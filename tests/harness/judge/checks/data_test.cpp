@@ -16,7 +16,7 @@ void expect_not_comparable(SyntheticCell& cell, const std::string& words) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("data"));
-  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("not comparable"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("the records cannot be compared"));
   EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr(words));
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
 }
@@ -74,7 +74,7 @@ TEST(Comparability, WhatMayNotBeComparedFailsDataAndTheRestIsNotRun) {
         Case{[](SyntheticCell& cell) { cell.reference.manifest["model"].erase("num_hidden_layers"); },
              "num_hidden_layers"},
         Case{[](SyntheticCell& cell) { cell.candidate.manifest["run_id"] = cell.reference.manifest["run_id"]; },
-             "never compared with itself"}}) {
+             "give two different runs"}}) {
     SyntheticCell cell;
     change(cell);
     expect_not_comparable(cell, words);

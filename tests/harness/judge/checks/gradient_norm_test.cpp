@@ -24,7 +24,7 @@ TEST(GradientNorm, LimitThatNeverOrAlwaysBitIsNotTriggered) {
     const auto verdict = cell.judge();
     EXPECT_FALSE(verdict.holds);
     EXPECT_EQ(result_of(verdict, "gradient_norm").outcome, Outcome::incomplete);
-    EXPECT_EQ(result_of(verdict, "gradient_norm").reason.find("never acted") != std::string::npos, never);
+    EXPECT_EQ(result_of(verdict, "gradient_norm").reason.find("no norm reached the limit") != std::string::npos, never);
   }
 }
 
@@ -45,7 +45,7 @@ TEST(GradientNorm, MayBeLackingWhereAnothersTrainerDoesNotClip) {
   };
   for (const bool of_candidate : {true, false}) {
     EXPECT_EQ(result(true, false, of_candidate).outcome, Outcome::does_not_apply);
-    EXPECT_THAT(result(true, false, of_candidate).reason, HasSubstr("one of the records gives no norm"));
+    EXPECT_THAT(result(true, false, of_candidate).reason, HasSubstr("one of the records has no norm"));
   }
   EXPECT_EQ(result(true, true, true).outcome, Outcome::differs) << "what is clipped needs its norm";
   EXPECT_EQ(result(false, false, true).outcome, Outcome::differs) << "ours always tell it";

@@ -94,7 +94,7 @@ TEST(Gradients, OfOtherPeoplesUnusedParameterNeitherRecordHasOne) {
 
   EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::holds) << result_of(verdict, "gradients").reason;
   EXPECT_THAT(result_of(verdict, "gradients").not_shown,
-              ::testing::Contains(HasSubstr("where neither record has one")));
+              ::testing::Contains(HasSubstr("neither record has a gradient of")));
   EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::holds);
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds) << result_of(verdict, "parameters").reason;
 }
@@ -114,7 +114,7 @@ TEST(Gradients, OfAFrozenParameterMayBeThereInBothRecordsOrInNone) {
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["frozen"] = {"model.norm.weight"};
   std::erase_if(cell.candidate.ranks[1].tensors,
                 [](const TensorRow& row) { return row.kind != "parameter" && row.name == "model.norm.weight"; });
-  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the candidate has no such row"));
+  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the candidate lacks this row"));
 }
 
 TEST(Gradients, HaveTheParametersShapeInBothRecords) {
@@ -130,7 +130,7 @@ TEST(Gradients, HaveTheParametersShapeInBothRecords) {
     const std::string check = kind == "gradient" ? "gradients" : "parameters";
 
     EXPECT_THAT(result_of(cell.judge(), check).reason,
-                HasSubstr("the reference's own has another shape than the parameter (expected 6x4, got 4x6)"));
+                HasSubstr("the reference's tensor does not have the parameter's shape (expected 6x4, got 4x6)"));
   }
 }
 
@@ -168,7 +168,7 @@ TEST(Gradients, OfEqualSizesMayBeClippedByTheTrainerWhichSaysNothingOfItsNorm) {
       tensor_row(cell.candidate, 1, "gradient", name).digest = other_digest;
 
     const Finding found = expect_fails(cell, "gradients", {.step = 1});
-    EXPECT_EQ(found.words.find("if the trainer clips by a norm of its own") != std::string::npos, says_nothing);
+    EXPECT_EQ(found.words.find("if the trainer has its own clipping code") != std::string::npos, says_nothing);
   }
 }
 

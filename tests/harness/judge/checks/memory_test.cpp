@@ -113,7 +113,7 @@ TEST(Memory, WhatIsMissingIsNamedAndTheRestIsJudged) {
     const auto& memory = result_of(verdict, "memory");
     EXPECT_EQ(memory.outcome, Outcome::incomplete);
     EXPECT_THAT(memory.reason,
-                AllOf(HasSubstr("the records lack"), HasSubstr(what), HasSubstr("what they have agrees")));
+                AllOf(HasSubstr("the records lack"), HasSubstr(what), HasSubstr("the values that they have agree")));
     EXPECT_TRUE(verdict.holds);
   };
   for (const auto& [column, name] : {std::pair{&MemoryRow::parameter_bytes, "parameter_bytes of the candidate"},

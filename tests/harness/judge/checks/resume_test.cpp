@@ -67,7 +67,7 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
                                       });
                                     },
                                     {"resume"},
-                                    {.step = -1, .item = weight, .words = "the candidate has no such row"}},
+                                    {.step = -1, .item = weight, .words = "the candidate lacks this row"}},
                                    {[](auto& run) { tensor_row(run, -1, "parameter", weight).digest = other_digest; },
                                     {"parameters", "resume"},
                                     {.step = -1, .item = weight}},
@@ -107,7 +107,7 @@ TEST(ResumeCheck, AReferenceThatBeginsLaterIsNoReference) {
   SyntheticCell cell;
   begin_with_second_step(cell.reference);
   EXPECT_THAT(result_of(cell.judge(), "data").reason,
-              HasSubstr("give the record that begins earlier as the reference"));
+              HasSubstr("use the record that begins earlier as the reference"));
 }
 
 TEST(ResumeCheck, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {

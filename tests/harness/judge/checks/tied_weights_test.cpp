@@ -75,7 +75,7 @@ TEST(TiedWeights, WithoutARowAreNotCovered) {
 TEST(TiedWeights, OfNamesThatNoStageHoldsProveNothing) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["tied"] = Json::array({{"one", "other"}});
-  EXPECT_THAT(result_of(cell.judge(), "tied_weights").reason, HasSubstr("a check that compared nothing"));
+  EXPECT_THAT(result_of(cell.judge(), "tied_weights").reason, HasSubstr("a check that compares too little"));
 }
 
 TEST(TiedWeights, DoNotApplyWhereThereIsOneCopy) {

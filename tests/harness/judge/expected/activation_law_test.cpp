@@ -118,7 +118,7 @@ TEST(ActivationLaw, AStageOrAMicrobatchThatTheRecordDoesNotHaveIsNamed) {
   const auto stages = map_of({{"layers.0"}});
 
   EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"7F0"}), stages, {}, {1}); }),
-              HasSubstr("7F0 is of a stage that the manifest does not list"));
+              HasSubstr("the manifest does not list the stage of 7F0"));
   EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"0F1"}), stages, {}, {1}); }),
               HasSubstr("0F1 names a microbatch that microbatches.csv does not have"));
 }

@@ -47,7 +47,7 @@ TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
 
 TEST(ExpectedTraffic, AMessageToNobodyIsNamed) {
   const auto call = [] { expected_traffic(actions({"1SEND_F0"}), stages_on_ranks({0, 1}), {1}); };
-  EXPECT_THAT(error_of<InputError>(call), HasSubstr("1SEND_F0 has no stage at its other end"));
+  EXPECT_THAT(error_of<InputError>(call), HasSubstr("the stage at the other end of 1SEND_F0 does not exist"));
 }
 
 TEST(StageMap, CutBehindEmptyStagesIsTheNextUnit) {

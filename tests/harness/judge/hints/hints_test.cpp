@@ -51,7 +51,7 @@ TEST(GradientFactor, IsNamedByEachCountThatTrainersDivideBy) {
   }
   SyntheticCell one_pipeline(one_stage());
   scale_gradients(one_pipeline, 2, [](const auto&) { return true; });
-  EXPECT_THAT(expect_fails(one_pipeline, "gradients").size, HasSubstr(": as where a sum is taken twice"));
+  EXPECT_THAT(expect_fails(one_pipeline, "gradients").size, HasSubstr(": as if a sum were taken twice"));
 }
 
 TEST(GradientFactor, OfOneStageNamesIt) {
@@ -104,7 +104,7 @@ TEST(TiedGradients, OfTheSameSizeMayBeOfOneLeafInTheReference) {
       const std::string words = expect_fails(cell, "gradients").words;
 
       const bool named = external && factor < 1.001;
-      EXPECT_EQ(words.find("give the one device two copies (docs/judge-your-trainer.md") != std::string::npos, named)
+      EXPECT_EQ(words.find("use two copies on one device (docs/judge-your-trainer.md") != std::string::npos, named)
           << words;
       EXPECT_THAT(words, Not(HasSubstr("clip_norm=")));
     }
@@ -180,7 +180,7 @@ TEST(TensorLook, NamesWhatItsRowShows) {
        {std::pair<void (*)(TensorRow&, SyntheticCell&), const char*>{
             [](TensorRow&row, SyntheticCell&) { row.l2 = 0, row.max_abs = 0, row.nonzero = 0, row.nonzero_rows = 0; },
             "; the candidate's is all zeros"},
-        {[](TensorRow&, SyntheticCell&) {}, "; as of other signs or another order of its elements"},
+        {[](TensorRow&, SyntheticCell&) {}, "; as if signs or the order of its elements differed"},
         {[](TensorRow&row, SyntheticCell&cell) {
            row.digest = tensor_row(cell.reference, 1, "gradient", "model.layers.0.mlp.up_proj.weight").digest;
          },

@@ -235,7 +235,7 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "ceiling"; }),
-              HasSubstr(named + "limit is not set by that"));
+              HasSubstr(named + "something else determines its limit"));
   EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }), HasSubstr("its factor is 40, its left_out makes 4"));
 }
 
@@ -258,8 +258,8 @@ TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }),
-              HasSubstr("own: is not a number from 0 up"));
-  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is not a number from 0 up"));
+              HasSubstr("own: is not a number of 0 or more"));
+  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is not a number of 0 or more"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
   EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));
   EXPECT_THAT(refusal([](Json& json) { json.erase("factor"); }), HasSubstr("factor"));

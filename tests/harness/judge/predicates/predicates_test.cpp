@@ -151,7 +151,7 @@ TEST_F(ChangedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
 
     expect_one(level,
                line_of(received) + ": step 1, microbatch 3, rank " + rank + ", " + direction +
-                   " boundary norm, side receive: what was received is not what was sent",
+                   " boundary norm, side receive: the received tensor differs from the sent one",
                "(expected " + sent + ", got " + other_digest + ")");
   }
 }
@@ -166,7 +166,7 @@ TEST_F(OneRecord, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
     const bool gradient = std::string(kind) == "gradient";
     expect_one(gradient ? predicates::part::gradient : predicates::part::parameter,
                line_of(copy) + ": step 1, stage 2, rank 2, " + kind + " " + head_weight +
-                   ": it is tied to model.embed_tokens.weight and has other bits",
+                   ": it is tied to model.embed_tokens.weight but has different bits",
                "(expected " + first + ", got " + other_digest + ")");
   }
   run.manifest["machine"]["gpus"] = {"A100", "H100"};  // each rounds its own
@@ -178,13 +178,13 @@ TEST_F(OneRecord, OfALevelWithoutThemLacksNumbers) {
   const Report none = judge();
   EXPECT_THAT(none.findings, IsEmpty());
   EXPECT_THAT(none.judged, IsEmpty());
-  EXPECT_THAT(none.not_judged, ElementsAre("all numbers: a record of level none holds none"));
+  EXPECT_THAT(none.not_judged, ElementsAre("all numbers (a record of level none has none)"));
 
   run.manifest["level"] = "summary";
   step_row(1, 1).clip_coefficient = 0.75;
   const Report summary = judge();
   EXPECT_THAT(words_of(summary), ElementsAre(StartsWith("rank-1/steps.csv:3: ")));
-  EXPECT_THAT(summary.not_judged, ElementsAre("tensors: a record of level summary holds none"));
+  EXPECT_THAT(summary.not_judged, ElementsAre("tensors (a record of level summary has none)"));
 }
 
 TEST_F(OneRecord, OfARankThatDidNotEndWellHasNoNumbers) {
@@ -197,7 +197,7 @@ TEST_F(OneRecord, OfARankThatDidNotEndWellHasNoNumbers) {
               ElementsAre(AllOf(StartsWith("rank-0/exit.json: step 0, rank 0, status: "), HasSubstr("got error")),
                           HasSubstr("(expected ok, got no file)"), HasSubstr("got error")));
   EXPECT_THAT(report.judged, IsEmpty());
-  EXPECT_THAT(report.not_judged, ElementsAre("all numbers: the run is not complete"));
+  EXPECT_THAT(report.not_judged, ElementsAre("all numbers (the run did not complete)"));
 }
 
 TEST_F(OneRecord, OfAnotherTrainerSaysWhatCannotBeJudged) {

@@ -52,7 +52,7 @@ TEST(RequestFile, ReadsBackWhatWasWritten) {
 
   EXPECT_EQ(to_json(request_from_json(written, "x")), written);
   EXPECT_EQ(written.at("data").at("files").at(1).at("bytes"), 6);
-  EXPECT_THAT(not_asked(whole()), ::testing::IsEmpty());
+  EXPECT_THAT(not_requested(whole()), ::testing::IsEmpty());
 }
 
 /// And not what the other way of writing happens to leave out as well.
@@ -129,9 +129,9 @@ TEST(RequestFile, EachKeyIsItsOwn) {
 TEST(RequestFile, OfMicrobatchesTheirLengthsOrTheirNumberAreAsked) {
   Request request = whole();
   request.microbatches.reset();
-  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("microbatches", "microbatch_count"));
+  EXPECT_THAT(not_requested(request), ::testing::ElementsAre("microbatches", "microbatch_count"));
   request.microbatch_count = 2;
-  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("microbatches"));
+  EXPECT_THAT(not_requested(request), ::testing::ElementsAre("microbatches"));
 }
 
 TEST(RequestFile, NoEvaluationIsAskedForByNull) {
@@ -142,7 +142,7 @@ TEST(RequestFile, NoEvaluationIsAskedForByNull) {
   const Request read = request_from_json(written, "x");
   ASSERT_TRUE(read.evaluation);
   EXPECT_FALSE(*read.evaluation);
-  EXPECT_THAT(not_asked(read), ::testing::IsEmpty());
+  EXPECT_THAT(not_requested(read), ::testing::IsEmpty());
 
   const Request evaluates = request_from_json(to_json(whole()), "x");
   EXPECT_EQ((*evaluates.evaluation)->data.files.front(), "/c.bin");
@@ -156,7 +156,7 @@ TEST(RequestFile, AKeyThatIsAbsentWasNotAskedAndIsNamed) {
   const Request request = request_from_json(json, "x");
 
   EXPECT_FALSE(request.clip_norm);
-  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("stages", "clip_norm"));
+  EXPECT_THAT(not_requested(request), ::testing::ElementsAre("stages", "clip_norm"));
 }
 
 TEST(RequestFile, BadInputIsRefusedByKey) {

@@ -129,7 +129,7 @@ TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
 }
 
 TEST_F(HeadedTokens, AFileThatIsAllHeaderHoldsNone) {
-  EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("holds no token"));
+  EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("has no tokens"));
 }
 
 TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
@@ -162,7 +162,7 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
     }
   };
   EXPECT_EQ(fits(9), digest_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, 9)) << "the only window";
-  EXPECT_THAT(fits(10), HasSubstr("no window of its longest row"));
+  EXPECT_THAT(fits(10), HasSubstr("shorter than one window (its longest row)"));
 }
 
 TEST(TokenSource, WindowsAreAsLongAsTheLongestRowOfAll) {
