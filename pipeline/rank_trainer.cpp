@@ -12,12 +12,12 @@ namespace plumbline {
 namespace {
 
 /// `rank`: of the run.
-WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int rank) {
-  WatchedRank made;
+RecordedRank recorded(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+  RecordedRank made;
   made.rank = plan.rank_in_pipeline(rank);
   made.first_rank = rank - plan.rank_in_pipeline(rank);
   made.owns_loss = plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == made.rank;
-  made.tells = plan.replica_of(rank) == 0;
+  made.reports = plan.replica_of(rank) == 0;
   made.measures_passes = true;
   made.origin_ns = plan.origin_ns;
   made.process = training.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
@@ -29,7 +29,7 @@ WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int r
 RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
                          const std::filesystem::path& record)
     : Trainer(training, record.empty() ? record : plan.folders(record).pipeline_of(world.rank()),
-              watched(training, plan, world.rank())),
+              recorded(training, plan, world.rank())),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) ==
                  plan.rank_in_pipeline(world.rank())),
       compares_tied_copies_(training.run.record_level >= RecordLevel::full && training.config.tied &&
@@ -40,14 +40,14 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
       pipeline_(world, plan.replica_of(world.rank()) * plan.ranks(), 1, plan.ranks()),
       parts_(make_rank_parts(training, plan, pipeline_)),
       executor_(training, plan, parts_, plan.lowered.ranks.at(static_cast<std::size_t>(pipeline_.rank())),
-                {training.plan, monitor_}) {
-  const auto waits_for = [this](int peer) { monitor_.heartbeat().waits_for(peer); };
+                {training.plan, recorder_}) {
+  const auto waits_for = [this](int peer) { recorder_.heartbeat().waits_for(peer); };
   world_.set_wait_callback(waits_for);
   if (plan.replicas > 1) {
     replicas_.emplace(Group(world, pipeline_.rank(), plan.ranks(), plan.replicas), training.device, waits_for);
     parts_.replicas = &*replicas_;
   }
-  if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.heartbeat());
+  if (training.validation) evaluation_.emplace(training, plan, parts_, recorder_.heartbeat());
 }
 
 RankTrainer::~RankTrainer() {
@@ -75,10 +75,10 @@ void RankTrainer::ready() {
 
 void RankTrainer::train_step(std::int64_t step) {
   executor_.step(step);
-  if (replicas_ && owns_loss_) monitor_.set_losses_of_step(replicas_->gather(step, lowest_stage_, monitor_.losses()));
+  if (replicas_ && owns_loss_) recorder_.set_losses_of_step(replicas_->gather(step, lowest_stage_, recorder_.losses()));
   for (const TrafficCount& count : pipeline_.collect_traffic()) {
-    monitor_.writer().add(TrafficRow{step, count.peer, to_text(count.direction), count.send ? "send" : "receive",
-                                     count.operations, count.bytes});
+    recorder_.writer().add(TrafficRow{step, count.peer, to_text(count.direction), count.send ? "send" : "receive",
+                                      count.operations, count.bytes});
   }
 }
 
@@ -97,7 +97,7 @@ void RankTrainer::step_recorded(std::int64_t step) {
 }
 
 void RankTrainer::ending(bool well) {
-  if (!well) monitor_.write_flight_record();
+  if (!well) recorder_.write_flight_record();
 }
 
 }  // namespace plumbline

@@ -129,10 +129,10 @@ void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   Microbatch made = training_.plan.make(step, microbatch);
-  monitor_.on_input(microbatch, made);
+  recorder_.on_input(microbatch, made);
   Microbatch data = to_device(std::move(made), training_.device);
   std::optional<UnitMeter> unit_meter;
-  if (training_.recorded()) unit_meter.emplace(meter_, monitor_, units_, step, microbatch);
+  if (training_.recorded()) unit_meter.emplace(meter_, recorder_, units_, step, microbatch);
   UnitMeter* meter = unit_meter ? &*unit_meter : nullptr;
   const MemoryScope scope(MemoryOwner::activations);
 
@@ -141,16 +141,16 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
                       0,    microbatch, true};
   };
   const auto ended = [&](const StepAction& action) {
-    monitor_.action_ended(action);
-    if (meter != nullptr) monitor_.set_activation_peak(action, meter->collect_peak());
+    recorder_.action_ended(action);
+    if (meter != nullptr) recorder_.set_activation_peak(action, meter->collect_peak());
   };
   const StepAction forward_action = seen(2 * microbatch, "F");
-  monitor_.action_began(forward_action);
-  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { monitor_.on_loss(microbatch, loss); });
+  recorder_.action_began(forward_action);
+  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { recorder_.on_loss(microbatch, loss); });
   ended(forward_action);
 
   const StepAction backward_action = seen(2 * microbatch + 1, "B");
-  monitor_.action_began(backward_action);
+  recorder_.action_began(backward_action);
   backward(std::move(graph), meter);
   ended(backward_action);
 
@@ -167,7 +167,7 @@ void ReferenceTrainer::add_saved_rows(const std::vector<SavedRow>& rows, std::in
       row.retained_bytes = split.retained_bytes;
       row.weight_bytes = split.weight_bytes;
     }
-    monitor_.writer().add(std::move(row));
+    recorder_.writer().add(std::move(row));
   }
 }
 
@@ -192,11 +192,11 @@ void ReferenceTrainer::train_step(std::int64_t step) {
   for (std::int64_t index = 0; index < microbatches; ++index) microbatch(step, index);
 
   const StepAction action{step, 2 * microbatches, "0STEP", 0, std::nullopt, false};
-  monitor_.action_began(action);
+  recorder_.action_began(action);
   if (listed_) listed_->add_all(state_);
-  end_gradients(training_.run.train, training_.config.tied, step, state_, monitor_,
+  end_gradients(training_.run.train, training_.config.tied, step, state_, recorder_,
                 [&] { return total_norm(training_.config, gradient_norms(training_.config, state_)); });
-  monitor_.action_ended(action);
+  recorder_.action_ended(action);
 }
 
 std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/) {

@@ -20,7 +20,7 @@ std::int64_t monotonic_ns() {
 ActionLog::ActionLog(RecordWriter& writer, std::int64_t origin_ns, GpuSupport* gpu)
     : writer_(writer), origin_ns_(origin_ns), timer_(gpu == nullptr ? nullptr : gpu->make_timer()) {}
 
-void ActionLog::action_began(const StepAction& action) {
+void ActionLog::began(const StepAction& action) {
   last_action_ = action.text;
   ActionRow row;
   row.step = action.step;
@@ -39,7 +39,7 @@ void ActionLog::waited(const StepAction& action, std::int64_t nanoseconds) {
   if (action.computes) mark(action, Point::waited, now());
 }
 
-void ActionLog::action_ended(const StepAction& action) {
+void ActionLog::ended(const StepAction& action) {
   row_of(action).end_ns = now();
   mark(action, Point::end, row_of(action).end_ns);
 }
@@ -86,7 +86,7 @@ void ActionLog::write_flight_record(const std::filesystem::path& path) const noe
   }
 }
 
-void ActionLog::step_ended(std::int64_t /*step*/) {
+void ActionLog::step_ended() {
   if (timer_) use_gpu_times();
   for (ActionRow& row : rows_) writer_.add(std::move(row));
   rows_.clear();

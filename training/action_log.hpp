@@ -18,17 +18,17 @@ namespace plumbline {
 /// Monotonic clock of this machine, ns.
 std::int64_t monotonic_ns();
 
-class ActionLog : public StepObserver {
+class ActionLog {
  public:
   /// `origin_ns`: monotonic time of rank 0's start. If `gpu` is not null, compute actions have the GPU's begin and end
   /// and wait while its stream is empty; messages have the host's times.
   ActionLog(RecordWriter& writer, std::int64_t origin_ns, GpuSupport* gpu = nullptr);
 
-  void action_began(const StepAction& action) override;
-  void waited(const StepAction& action, std::int64_t nanoseconds) override;
-  void action_ended(const StepAction& action) override;
+  void began(const StepAction& action);
+  void waited(const StepAction& action, std::int64_t nanoseconds);
+  void ended(const StepAction& action);
   /// Writes the step's rows; on a GPU, after all its work.
-  void step_ended(std::int64_t step) override;
+  void step_ended();
 
   void set_peak(const StepAction& action, std::int64_t peak_bytes) { row_of(action).peak_bytes = peak_bytes; }
   /// Writes the unfinished actions of the step, one JSON object per line, for a rank that failed. Never throws.

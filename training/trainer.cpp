@@ -29,10 +29,10 @@ void Trainer::begin() {
                    static_cast<long long>(state().step), raise.c_str());
     }
   }
-  if (!tells_) return;
+  if (!reports_) return;
   const auto& saved_in = training_.run.checkpoint.folder;
   if (saved_in || training_.recorded())
-    metrics_.emplace(saved_in ? *saved_in : monitor_.writer().folder().parent_path(), state().step);
+    metrics_.emplace(saved_in ? *saved_in : recorder_.writer().folder().parent_path(), state().step);
 }
 
 std::int64_t Trainer::last_step() const {
@@ -44,14 +44,14 @@ ExitCode Trainer::succeeded() {
   const bool by_signal = stopped_ && checkpoints_->stopped_by_signal();
   const ExitCode code = by_signal ? ExitCode::stopped : ExitCode::holds;
   // "stopped": saved and ended on request, with an incomplete record.
-  monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(code));
+  recorder_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(code));
   return code;
 }
 
 void Trainer::failed(const std::string& status, const std::vector<std::int64_t>& waited_for) {
   try {
     ending(false);
-    monitor_.run_ended(status, static_cast<int>(ExitCode::does_not_hold), waited_for);
+    recorder_.run_ended(status, static_cast<int>(ExitCode::does_not_hold), waited_for);
   } catch (const Error&) {  // on a full disk exit.json is lost too; the first error counts
   }
 }
@@ -62,8 +62,8 @@ std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
   if (!result) return std::nullopt;
   if (training_.recorded()) {
     for (EvaluationRow& row : evaluation_rows(step, training_.validation.value(), *result))
-      monitor_.writer().add(std::move(row));
-    monitor_.writer().flush();
+      recorder_.writer().add(std::move(row));
+    recorder_.writer().flush();
   }
   return result->loss();
 }
@@ -77,10 +77,10 @@ void Trainer::end_at(const NotFinite& found) {
 }
 
 void Trainer::run(bool show_progress) {
-  monitor_.run_began(state());
+  recorder_.run_began(state());
   ready();
   std::optional<ProgressLine> line;
-  if (show_progress && tells_) line.emplace(stderr, state().step);
+  if (show_progress && reports_) line.emplace(stderr, state().step);
   if (line) show_waits_on(&*line);
   const auto line_ends = c10::make_scope_exit([this] { show_waits_on(nullptr); });
   const std::int64_t steps = training_.run.train.steps;
@@ -89,14 +89,14 @@ void Trainer::run(bool show_progress) {
       step_flops(training_.config, training_.plan.part(0, 1).padded_rows()) / static_cast<double>(group().size());
   for (std::int64_t step = state().step; step < last_step(); ++step) {
     const std::int64_t begin_ns = monotonic_ns();
-    monitor_.step_began(step);
+    recorder_.step_began(step);
     zero_gradients(state());
     try {
       train_step(step);
     } catch (const NotFinite& found) {
       end_at(found);
     }
-    monitor_.step_ended(step);
+    recorder_.step_ended(step);
     step_recorded(step);
     const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
     const std::optional<float> evaluated = evaluate_if_due(step);
@@ -104,9 +104,9 @@ void Trainer::run(bool show_progress) {
     if (line) {
       line->step({.done = step + 1,
                   .total = steps,
-                  .loss = monitor_.loss(),
+                  .loss = recorder_.loss(),
                   .evaluation_loss = evaluation_loss,
-                  .learning_rate = monitor_.update().learning_rate,
+                  .learning_rate = recorder_.update().learning_rate,
                   .step_tokens = training_.plan.step_tokens(),
                   .epochs = training_.plan.epochs(step + 1)});
     }
@@ -115,16 +115,16 @@ void Trainer::run(bool show_progress) {
       const double tflops = flops_of_device / seconds * 1e-12;
       const std::optional<double>& peak = training_.run.train.peak_tflops;
       metrics_->add(step,
-                    {.loss = monitor_.loss(),
+                    {.loss = recorder_.loss(),
                      .evaluation_loss = evaluated,
                      .tokens = training_.plan.step_tokens(),
                      .epochs = training_.plan.epochs(step + 1),
                      .seconds = seconds,
-                     .waited_seconds = monitor_.waited_seconds(),
+                     .waited_seconds = recorder_.waited_seconds(),
                      .tflops = tflops,
                      .utilization = peak ? std::optional(tflops / *peak) : std::nullopt,
                      .saving_seconds = saving_seconds},
-                    monitor_.update());
+                    recorder_.update());
       if (saved) metrics_->sync();
     };
     if (checkpoints_) {

@@ -17,7 +17,7 @@
 #include "training/checkpoint/metrics_file.hpp"
 #include "training/evaluation.hpp"
 #include "training/rank_group.hpp"
-#include "training/run_monitor.hpp"
+#include "training/step_recorder.hpp"
 #include "training/train_state.hpp"
 #include "training/training_run.hpp"
 
@@ -25,8 +25,8 @@ namespace plumbline {
 
 class Trainer {
  public:
-  Trainer(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched)
-      : training_(training), monitor_(training, record, watched), tells_(watched.owns_loss && watched.tells) {}
+  Trainer(const TrainingRun& training, const std::filesystem::path& record, const RecordedRank& recorded)
+      : training_(training), recorder_(training, record, recorded), reports_(recorded.owns_loss && recorded.reports) {}
   virtual ~Trainer() = default;
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -61,7 +61,7 @@ class Trainer {
   std::int64_t first_step() const { return resumed_from_ ? resumed_from_->step : 0; }
 
   const TrainingRun& training_;
-  RunMonitor monitor_;
+  StepRecorder recorder_;
 
  private:
   /// The recorded loss on the validation data after this step, if due and on the rank that computes it.
@@ -74,11 +74,11 @@ class Trainer {
   /// The number of completed steps at which this run ends, unless a signal ends it.
   std::int64_t last_step() const;
 
-  bool tells_;            ///< this rank shows progress and keeps metrics
+  bool reports_;          ///< this rank shows progress and keeps metrics
   bool stopped_ = false;  ///< on request, before its last step
   std::optional<ResumedFrom> resumed_from_;
   std::optional<Checkpoints> checkpoints_;
-  std::optional<MetricsFile> metrics_;  ///< on the rank that tells
+  std::optional<MetricsFile> metrics_;  ///< on the rank that reports
 };
 
 }  // namespace plumbline

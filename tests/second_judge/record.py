@@ -77,9 +77,34 @@ class Record:
                         yield (*ends, "receive", target["rank"], source["rank"])
 
 
+class Tables:
+    """A connection that keeps the rows of each question until the next change of a table that it names; a rollback undoes changes."""
+
+    def __init__(self):
+        self.db, self.kept, self.changed, self.rows = duckdb.connect(), {}, set(), []
+
+    def execute(self, sql):
+        tables = {table for table in TYPES if table in sql}
+        if not sql.startswith(("select", "with")):
+            self.changed = set() if sql == "rollback" else self.changed | tables
+            self.db.execute(sql)
+        elif tables & self.changed:
+            self.rows = self.db.execute(sql).fetchall()
+        else:
+            self.rows = self.kept[sql] = self.kept[sql] if sql in self.kept else self.db.execute(sql).fetchall()
+        return self
+
+    def fetchall(self):
+        return self.rows
+
+    def fetchone(self):
+        return self.rows[0]
+
+
 def database():
-    db = duckdb.connect()
+    db = Tables()
     db.execute("set threads = 1")
+    db.execute("pragma disable_optimizer")  # tables are small: planning takes longer than running
     for table, columns in TYPES.items():
         db.execute(f"create table {table} (run varchar, rank int, line int, {', '.join(f'{name} varchar' for name in columns)})")
     return db

@@ -23,14 +23,14 @@ TEST(ActionLog, WritesIssueOrderAndTimesThatDoNotRunBackwards) {
   const StepAction receive{3, 0, "1RECV_F0", 1, 0, false};
   const StepAction forward{3, 1, "1F0", 1, 0, true};
 
-  log.action_began(receive);
-  log.action_began(forward);
-  log.action_ended(receive);
+  log.began(receive);
+  log.began(forward);
+  log.ended(receive);
   log.waited(forward, 2);
   log.waited(forward, 3);
-  log.action_ended(forward);
+  log.ended(forward);
   log.set_peak(forward, 64);
-  log.step_ended(3);
+  log.step_ended();
   writer.flush();
 
   const CsvTable table = read_csv(folder.path() / "rank-0" / "actions.csv");
@@ -50,9 +50,9 @@ TEST(ActionLog, WritesAFlightRecordOfAFailedStep) {
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   ActionLog log(writer, monotonic_ns());
   const StepAction forward{0, 0, "0F0", 0, 0, true};
-  log.action_began(forward);
-  log.action_ended(forward);
-  log.action_began({0, 1, "0RECV_B0", 0, 0, false});
+  log.began(forward);
+  log.ended(forward);
+  log.began({0, 1, "0RECV_B0", 0, 0, false});
 
   log.write_flight_record(folder.path() / "flight.jsonl");
 
@@ -74,20 +74,20 @@ TEST(ActionLog, UsesGpuTimesForComputeAndHostTimesForMessages) {
       update{0, 3, "0STEP", 0, std::nullopt, false};
 
   const std::int64_t began_ns = monotonic_ns() - origin_ns;
-  log.action_began(first);
-  log.action_ended(first);
-  log.action_began(send);
-  log.action_began(second);
-  log.action_ended(send);
+  log.began(first);
+  log.ended(first);
+  log.began(send);
+  log.began(second);
+  log.ended(send);
   log.waited(second, 1);
-  log.action_ended(second);
-  log.action_began(update);
+  log.ended(second);
+  log.began(update);
   log.waited(update, 50'000'000);
-  log.action_ended(update);
+  log.ended(update);
   EXPECT_EQ(gpus.marks, 7) << "none for a message, none for the wait within an update";
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   gpus.before_end = {30'000'000, 20'000'000, 19'000'000, 15'000'000, 10'000'000, 9'000'000, 1'000'000};
-  log.step_ended(0);
+  log.step_ended();
   writer.flush();
 
   const CsvTable table = read_csv(folder.path() / "rank-0" / "actions.csv");
@@ -113,10 +113,10 @@ TEST(ActionLog, NoGpuTimePrecedesItsRecording) {
   ActionLog log(writer, origin_ns, &gpus);
   const StepAction forward{0, 0, "0F0", 0, 0, true};
   const std::int64_t began_ns = monotonic_ns() - origin_ns;
-  log.action_began(forward);
-  log.action_ended(forward);
+  log.began(forward);
+  log.ended(forward);
   gpus.before_end = {3'000'000'000, 2'000'000'000};
-  log.step_ended(0);
+  log.step_ended();
   writer.flush();
 
   const CsvTable table = read_csv(folder.path() / "rank-0" / "actions.csv");

@@ -3,7 +3,7 @@
 
 namespace plumbline {
 
-void GpuMemoryLog::step_began(std::int64_t /*step*/) {
+void GpuMemoryLog::step_began() {
   if (gpu_ != nullptr && process_ == GpuProcess::one_rank) gpu_->reset_peaks(index_);
 }
 

@@ -7,7 +7,6 @@
 
 #include "record/writer.hpp"
 #include "training/gpu/gpu_support.hpp"
-#include "training/step_observer.hpp"
 
 namespace plumbline {
 
@@ -15,16 +14,16 @@ namespace plumbline {
 /// others' steps.
 enum class GpuProcess { one_rank, several_ranks };
 
-class GpuMemoryLog : public StepObserver {
+class GpuMemoryLog {
  public:
   /// Writes nothing without a GPU (`gpu` null).
   GpuMemoryLog(RecordWriter& writer, GpuSupport* gpu, int index, GpuProcess process)
       : writer_(writer), gpu_(gpu), index_(index), process_(process) {}
 
   /// Resets the allocator's peaks unless several ranks share it; then they are peaks since the process started.
-  void step_began(std::int64_t step) override;
+  void step_began();
   /// Adds a row.
-  void step_ended(std::int64_t step) override;
+  void step_ended(std::int64_t step);
   /// The GPU's, by which ranks that share one are known; empty without a GPU.
   std::string uuid() const;
 

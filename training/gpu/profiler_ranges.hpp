@@ -10,15 +10,15 @@
 
 namespace plumbline {
 
-class ProfilerRanges : public StepObserver {
+class ProfilerRanges {
  public:
   /// `gpu` null: does nothing.
   explicit ProfilerRanges(GpuSupport* gpu) : gpu_(gpu) {}
 
-  void action_began(const StepAction& action) override {
+  void began(const StepAction& action) {
     if (gpu_ != nullptr) open_[action.index] = gpu_->begin_range(action.text.c_str());
   }
-  void action_ended(const StepAction& action) override {
+  void ended(const StepAction& action) {
     if (const auto range = open_.extract(action.index)) gpu_->end_range(range.mapped());
   }
 

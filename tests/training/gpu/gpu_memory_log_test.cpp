@@ -17,10 +17,10 @@ TEST(GpuMemoryLog, WritesOneRowPerStep) {
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   GpuMemoryLog log(writer, &gpus, 0, GpuProcess::one_rank);
 
-  log.step_began(0);
+  log.step_began();
   log.step_ended(0);
   gpus.memory.free_bytes = 250;
-  log.step_began(1);
+  log.step_began();
   log.step_ended(1);
   writer.flush();
 
@@ -37,7 +37,7 @@ TEST(GpuMemoryLog, DoesNotResetSharedPeaks) {
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   GpuMemoryLog log(writer, &gpus, 0, GpuProcess::several_ranks);
 
-  log.step_began(0);
+  log.step_began();
   log.step_ended(0);
 
   EXPECT_EQ(gpus.resets, 0);
@@ -48,7 +48,7 @@ TEST(GpuMemoryLog, WritesNothingWithoutAGpu) {
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   GpuMemoryLog log(writer, nullptr, 0, GpuProcess::one_rank);
 
-  log.step_began(0);
+  log.step_began();
   log.step_ended(0);
 
   EXPECT_FALSE(std::filesystem::exists(writer.folder() / "gpu_memory.csv"));

@@ -18,13 +18,13 @@ TEST(ProfilerRanges, NameTheActionAndEndOnce) {
   const StepAction forward{0, 1, "1F2", 1, 2, true};
   const StepAction next_step{1, 0, "1F0", 1, 0, true};
 
-  ranges.action_began(receive);
-  ranges.action_began(forward);
-  ranges.action_ended(receive);
-  ranges.action_ended(forward);
-  ranges.action_ended(receive);
-  ranges.action_began(next_step);
-  ranges.action_ended(next_step);
+  ranges.began(receive);
+  ranges.began(forward);
+  ranges.ended(receive);
+  ranges.ended(forward);
+  ranges.ended(receive);
+  ranges.began(next_step);
+  ranges.ended(next_step);
 
   EXPECT_THAT(gpus.ranges, ElementsAre("1RECV_F3", "1F2", "1F0"));
   EXPECT_THAT(gpus.ended, ElementsAre(1, 2, 3));
@@ -34,8 +34,8 @@ TEST(ProfilerRanges, NothingHappensWithoutAGpu) {
   ProfilerRanges ranges(nullptr);
   const StepAction forward{0, 0, "0F0", 0, 0, true};
 
-  ranges.action_began(forward);
-  EXPECT_NO_THROW(ranges.action_ended(forward));
+  ranges.began(forward);
+  EXPECT_NO_THROW(ranges.ended(forward));
 }
 
 }  // namespace

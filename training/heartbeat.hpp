@@ -10,12 +10,12 @@
 
 namespace plumbline {
 
-class ProgressObserver : public StepObserver {
+class Heartbeat : public StepObserver {
  public:
   /// Creates the file `progress` in the rank's folder; an empty folder: none is kept. Throws SystemError. `first_rank`:
   /// of the observed pipeline in the run, whose ranks the file names.
-  explicit ProgressObserver(const std::filesystem::path& folder, int first_rank = 0) : first_rank_(first_rank) {
-    if (!folder.empty()) heartbeat_.emplace(folder / "progress");
+  explicit Heartbeat(const std::filesystem::path& folder, int first_rank = 0) : first_rank_(first_rank) {
+    if (!folder.empty()) page_.emplace(folder / "progress");
   }
 
   void action_began(const StepAction& action) override { show(action, action, -1); }
@@ -27,7 +27,7 @@ class ProgressObserver : public StepObserver {
   /// Sets the rank of the run that this one waits for, also between steps and before the first; -1: none.
   void waits_for(int peer) {
     now_.peer = peer;
-    if (heartbeat_) heartbeat_->update(now_);
+    if (page_) page_->update(now_);
   }
 
  private:
@@ -38,10 +38,10 @@ class ProgressObserver : public StepObserver {
             .peer = peer,
             .microbatch = static_cast<std::int32_t>(action.microbatch.value_or(-1)),
             .action = text_};
-    if (heartbeat_) heartbeat_->update(now_);
+    if (page_) page_->update(now_);
   }
 
-  std::optional<ProgressPage> heartbeat_;
+  std::optional<ProgressPage> page_;
   int first_rank_;
   std::string text_;
   ProgressNow now_;
