@@ -60,7 +60,7 @@ TEST_F(CalibrateCommand, EndsWithZeroWherePerturbedRunsLieWithinTheLimitsAndWith
   EXPECT_THAT(beyond.said, HasSubstr("DOES NOT HOLD: for "));
 }
 
-TEST_F(CalibrateCommand, DeviceAndOrderReachTheReferenceAndARefusalIsPassedOn) {
+TEST_F(CalibrateCommand, DeviceAndOrderReachTheReferenceAndARefusalIsReported) {
   const std::string order = folder_.file("order.csv", "unit,microbatch\n").string();
 
   const Result refused = run("--device cuda --accumulation " + order);

@@ -16,7 +16,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(Compare, ThePageStandsInAFolderOfItsOwnAndIsMadeAgainFromIt) {
+TEST(Compare, ThePageHasItsOwnFolderAndCanBeRewrittenFromIt) {
   SyntheticCell cell;
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
   const auto folder = reference.parent_path() / "page";
@@ -55,7 +55,7 @@ TEST(Compare, ThePageNamesFoldersAsTheUserDoesAndLeavesNothingWhereItCannotBeMad
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "the user's own stays";
 }
 
-TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
+TEST(Compare, OneReplicaIsJudgedAndTheOthersAreNamedAsNotCovered) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
   cell.candidate.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 1);
@@ -66,7 +66,7 @@ TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
   EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other places of the mesh: this is dp 1"));
 }
 
-TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
+TEST(Compare, DataGapsAreShownButNotRequiredWithoutAPlan) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     for (auto& rank : run->ranks) {
@@ -85,8 +85,9 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
   ASSERT_EQ(verdict.references.size(), 1U);
   EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::incomplete);
   EXPECT_FALSE(verdict.references[0].checks.at(0).required);
-  EXPECT_THAT(comparison_text(verdict),
-              HasSubstr("HOLDS\nwarning: reference reference: this data cannot expose every bug: losses cannot distinguish"));
+  EXPECT_THAT(
+      comparison_text(verdict),
+      HasSubstr("HOLDS\nwarning: reference reference: this data cannot expose every bug: losses cannot distinguish"));
 }
 
 /// What a user's own data are like: no masked microbatch, two that are equal, one length, one step.
@@ -164,7 +165,7 @@ TEST_F(TwoPipelines, ADifferenceAtTheCutThatBothHaveIsFoundThere) {
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "layers.1");
 }
 
-TEST_F(TwoPipelines, WhatIsCarriedOverACutOfOneAloneStillArrivesAsItWasSent) {
+TEST_F(TwoPipelines, TensorsAtUnsharedBoundariesMustArriveAsSent) {
   std::swap(cell.reference, cell.candidate);
   boundary_row(cell.candidate, 1, 0, "backward", "norm", "receive").digest = other_digest;
 
@@ -174,7 +175,7 @@ TEST_F(TwoPipelines, WhatIsCarriedOverACutOfOneAloneStillArrivesAsItWasSent) {
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "norm");
 }
 
-TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
+TEST(Compare, ADifferenceIsShownWithItsSize) {
   SyntheticCell cell;
   auto& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
   row.digest = other_digest;
@@ -186,7 +187,7 @@ TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
   EXPECT_THAT(comparison_text(verdict), HasSubstr("size: l2 4 times and max_abs 2 times the reference's"));
 }
 
-TEST(Compare, WhereBothDumpedItTheElementIsNamed) {
+TEST(Compare, TheElementIsNamedIfBothDumpedIt) {
   SyntheticCell cell;
   const std::vector<float> right{1, 2, 3, 4}, half{0.5F, 1, 1.5F, 2};
   const auto digest_of = [](const std::vector<float>& values) {
@@ -238,7 +239,7 @@ TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
   EXPECT_GT(verdict.compared.at("tensors"), 0);
 }
 
-TEST(Compare, HoldsTheCandidateToARequest) {
+TEST(Compare, ComparesTheCandidateWithARequest) {
   SyntheticCell cell;
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
   const auto right = cell.folder.file("right.json", R"({"schema": "plumbline-request/1", "world_size": 2})");
@@ -253,7 +254,7 @@ TEST(Compare, HoldsTheCandidateToARequest) {
   EXPECT_THROW(compare_records(reference, candidate, {}, cell.folder / "none.json"), InputError);
 }
 
-TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
+TEST(Compare, AFolderWithoutARecordIsAnInputError) {
   SyntheticCell cell;
   const auto reference = cell.write_reference();
 
@@ -263,7 +264,7 @@ TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
               HasSubstr("nothing (the reference) is not a folder"));
 }
 
-TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
+TEST(Compare, GapsAreNamedOnceAndOptionalChecksCounted) {
   CellVerdict cell;
   for (const char* name : {"loss", "gradients"}) {
     CheckResult check;

@@ -202,7 +202,7 @@ TEST_F(Places, ANormThatCountsWholeParametersOncePerTensorRankIsSeen) {
               HasSubstr("gradient norm, step 0, dp 0, tp 0: the root of the sum of l2 squared over all parts is"));
 }
 
-TEST_F(Places, TheNormOfEachRankOfEachPlaceIsThatOfAllParts) {
+TEST_F(Places, TheNormOfEachRankCoversAllParts) {
   give_norms();
   in_both(3, [](SyntheticRun& run) { *run.ranks.back().steps[1].gradient_norm *= 1.01; });
 

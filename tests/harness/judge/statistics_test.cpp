@@ -29,7 +29,7 @@ void expect_statistics_red(const std::function<void(TensorRow&)>& change, const 
   }
 }
 
-TEST(Statistics, OfOneDigestAreEqual) {
+TEST(Statistics, OfEqualDigestsMustBeEqual) {
   expect_statistics_red([](TensorRow& row) { row.nonzero -= 1; }, "nonzero");
   expect_statistics_red([](TensorRow& row) { *row.nonzero_rows -= 1; }, "nonzero_rows");
   expect_statistics_red([](TensorRow& row) { row.max_abs = std::nextafter(row.max_abs, 1.0F); }, "max_abs");

@@ -38,7 +38,7 @@ RankSight with(RankSight sight, Value RankSight::*member, const Given& value) {
   return sight;
 }
 
-TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
+TEST(Diagnosis, NamesTheRankThatDelayedTheOthers) {
   const RankSight done = ended(sight(0, "0STEP", -1), "ok");
   const RankSight killed_afterwards = with(done, &RankSight::signal, 15);
   const RankSight traced = with(with(sight(0, "0F0", -1), &RankSight::stopped, true), &RankSight::traced, true);
@@ -174,7 +174,7 @@ TEST(Diagnosis, NoRankWaitedForItself) {
   EXPECT_THAT(diagnose({stopped, sight(1, "1F0", -1)}, "60 s").words, ::testing::Not(HasSubstr("waited for it")));
 }
 
-TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
+TEST(Diagnosis, ARanksProgressIsReported) {
   const auto words = [](bool seen, const std::string& action, std::int64_t step) {
     auto rank = sight(0, action, -1);
     rank.seen = seen;
@@ -207,7 +207,7 @@ std::vector<RankSight> that_are_behind_their_runs(std::int64_t ranks) {
   return sights;
 }
 
-TEST(DiagnosisAfterTheRun, OfProcessesThatDoNotEndTheOneIsToldOrAll) {
+TEST(DiagnosisAfterTheRun, NamesTheProcessesThatDoNotEnd) {
   const auto expect = [](const std::vector<RankSight>& ranks, std::optional<std::int64_t> culprit,
                          const std::string& words) {
     const auto diagnosis = diagnose_after_the_run(ranks, true);
@@ -229,7 +229,7 @@ TEST(DiagnosisAfterTheRun, OfProcessesThatDoNotEndTheOneIsToldOrAll) {
   expect(stopped, 1, "rank 1 was stopped (SIGSTOP) then");
 }
 
-TEST(DiagnosisAfterTheRun, WhoWasKilledIsToldAndElseWhomTheLauncherNames) {
+TEST(DiagnosisAfterTheRun, NamesTheKilledRankOrTheLaunchersRank) {
   auto ranks = that_are_behind_their_runs(3);
   EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "");
   EXPECT_FALSE(diagnose_after_the_run(ranks, false).culprit);
@@ -325,7 +325,7 @@ TEST(Diagnosis, ReadsWhoEndedFirstFromMpirunsWords) {
 }
 
 // A regular expression calls itself for each character that it takes.
-TEST(Diagnosis, WhatRanksPrintMayLookLikeALaunchersWordsAndBeAsLongAsItLikes) {
+TEST(Diagnosis, RanksOutputMayResembleALaunchersAndBeLong) {
   const std::string long_word(4 << 20, 'x');
   const std::string death = "process rank 2 with PID 0 on node n exited on signal 9 (Killed).";
   for (const std::string begin :

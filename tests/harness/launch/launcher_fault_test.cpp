@@ -51,13 +51,13 @@ This usually is caused by:
 --------------------------------------------------------------------------
 )";
 
-TEST(LauncherFault, WordsOfSlotsAreNoFaultOnceARankWasSeen) {
+TEST(LauncherFault, SlotMessagesAreIgnoredOnceARankWasSeen) {
   LauncherSight well = sight();
   well.said = few_slots;
   EXPECT_EQ(fault(well), "none");
 }
 
-TEST(LauncherFault, ALauncherThatDidItsWorkHasNoneHoweverTheRunEnded) {
+TEST(LauncherFault, AWorkingLauncherIsNotBlamed) {
   LauncherSight well = sight();
   EXPECT_EQ(fault(well), "none");
   well.world_size = 3;
@@ -97,7 +97,7 @@ TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
             "the sweep file, give it a host file with more slots, or request fewer ranks");
 }
 
-TEST(LauncherFault, OneProcessInPlaceOfSeveral) {
+TEST(LauncherFault, OneProcessInsteadOfSeveral) {
   LauncherSight one = sight();
   one.processes = 1;
   one.world_size = 1;

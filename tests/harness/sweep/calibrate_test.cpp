@@ -51,7 +51,7 @@ TEST_F(Calibrate, OverwritesNothing) {
   EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "a-file"));
 }
 
-TEST_F(Calibrate, PassesTheTrainersRefusalOnAndLeavesTheFolderFree) {
+TEST_F(Calibrate, ReportsTheTrainersRefusalAndReleasesTheFolder) {
   EXPECT_THAT(refusal(), HasSubstr("quick.toml, reference: plumbline-reference: no such thing"));
   EXPECT_FALSE(std::filesystem::exists(options_.folder));
 
@@ -60,7 +60,7 @@ TEST_F(Calibrate, PassesTheTrainersRefusalOnAndLeavesTheFolderFree) {
   EXPECT_TRUE(std::filesystem::is_empty(options_.folder)) << "the user's own stays";
 }
 
-TEST_F(Calibrate, HasNoShadowOfFloat64AndMixedPrecisionAndNeedsItsProgram) {
+TEST_F(Calibrate, RefusesFloat64AndMixedPrecisionAndNeedsItsProgram) {
   for (const auto& [key, dtype] : {std::pair("dtype", "float64"), std::pair("precision", "mixed")}) {
     options_.run_file = folder_.file(
         "run.toml", std::string("[model]\nconfig = \"c.json\"\n[train]\n") + key + " = \"" + dtype + "\"\n");
@@ -104,7 +104,7 @@ class CalibrateInParts : public Calibrate {
   }
 };
 
-TEST_F(CalibrateInParts, TheReferenceRunsOnTheDeviceAndTheShadowInDoublesOnTheCpu) {
+TEST_F(CalibrateInParts, TheReferenceRunsOnTheDeviceAndTheFloat64ReferenceOnTheCpu) {
   options_.device = "cuda";
   options_.accumulation = folder_.file("order.csv", "unit,microbatch\n");
 
@@ -116,7 +116,7 @@ TEST_F(CalibrateInParts, TheReferenceRunsOnTheDeviceAndTheShadowInDoublesOnTheCp
   EXPECT_THAT(bytes_of(options_.folder / "run.toml"), HasSubstr("level = 'dump'"));
 }
 
-TEST_F(CalibrateInParts, WhatHasEndedIsKeptAndWhatHasNotRunsAgain) {
+TEST_F(CalibrateInParts, FinishedRunsAreKeptAndOthersRepeated) {
   stopped();
   EXPECT_EQ(calls(), 2);
   EXPECT_THAT(refusal(), HasSubstr("add --resume to continue the calibration in it"));
@@ -128,7 +128,7 @@ TEST_F(CalibrateInParts, WhatHasEndedIsKeptAndWhatHasNotRunsAgain) {
 }
 
 // Otherwise a reference would be compared with the limits of another run.
-TEST_F(CalibrateInParts, IsNotGoneOnWithAfterAnythingHasChanged) {
+TEST_F(CalibrateInParts, IsNotResumedAfterAnInputChanged) {
   stopped();
   const auto good = options_;
   options_.resume = true;
@@ -180,7 +180,7 @@ class CalibrationOf : public ::testing::Test {
   judging::Calibration calibration_;
 };
 
-TEST_F(CalibrationOf, ThatHoldsSaysHowFarApartRunsWere) {
+TEST_F(CalibrationOf, SaysHowFarApartRunsWereIfItHolds) {
   EXPECT_TRUE(null_runs_hold(calibration_));
   const std::string text = calibration_text(calibration_, "place");
   EXPECT_THAT(text, HasSubstr("2 limits from the reference and 20 perturbed references in bfloat16\n"));
@@ -192,7 +192,7 @@ TEST_F(CalibrationOf, ThatHoldsSaysHowFarApartRunsWere) {
   EXPECT_THAT(text, HasSubstr("place/candidate.toml"));
 }
 
-TEST_F(CalibrationOf, ThatForbidsWhatHarmlessChangesDoDoesNotHold) {
+TEST_F(CalibrationOf, DoesNotHoldIfEquivalentChangesExceedIt) {
   calibration_.limits[{1, "loss"}] = {0.1, 0.5, 0.7, 0.5, judging::LimitBy::ceiling};
   EXPECT_TRUE(null_runs_hold(calibration_)) << "at the limit";
   EXPECT_THAT(calibration_text(calibration_, "place"),
@@ -207,7 +207,7 @@ TEST_F(CalibrationOf, ThatForbidsWhatHarmlessChangesDoDoesNotHold) {
   EXPECT_FALSE(null_runs_hold(calibration_));
 }
 
-TEST_F(CalibrationOf, OnePerturbedRunBeyondTheOthersIsTold) {
+TEST_F(CalibrationOf, ReportsAPerturbedRunFarBeyondTheOthers) {
   calibration_.left_out = 2.5;
   calibration_.factor = 5;
 

@@ -34,7 +34,7 @@ TEST(CellPatterns, AnIdWithACommaInItIsNamedAsAWhole) {
   EXPECT_THAT(cells_named({"odd,one-afab-w1"}, cell_ids), ElementsAre("odd,one-afab-w1"));
 }
 
-TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
+TEST(CellPatterns, PatternsWithoutAMatchAreRefusedWithNearIds) {
   EXPECT_THAT(refusal({"tied-1f1b-w22"}),
               AllOf(HasSubstr("--cells: \"tied-1f1b-w22\" is not a case of this sweep; did you mean \"tied-1f1b-w2\""),
                     HasSubstr("(--list prints them all)")));
@@ -43,7 +43,7 @@ TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
   EXPECT_THAT(refusal({"qqqqqqqqqqqqqqqqqqqqqq"}), Not(HasSubstr("did you mean")));
 }
 
-TEST(CellPatterns, AnOptionThatNamesNothingIsRefused) {
+TEST(CellPatterns, AnEmptyOptionIsRefused) {
   for (const std::string nothing : {"", ",", " , "}) EXPECT_THAT(refusal({nothing}), HasSubstr("--cells: is empty"));
 }
 

@@ -53,7 +53,7 @@ class KeptPlans : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
+TEST_F(KeptPlans, ReadBackAsWritten) {
   const KeptSweep wrote = full();
 
   const KeptSweep read = read_kept_sweep(write(to_json(wrote)));
@@ -68,7 +68,7 @@ TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.not_applicable, wrote.not_applicable);
 }
 
-TEST_F(KeptPlans, KeepOfACellAllThatItWasAsked) {
+TEST_F(KeptPlans, KeepTheWholeRequestOfACase) {
   const Json wrote = to_json(full().cells[0]);
 
   EXPECT_EQ(to_json(read_kept_sweep(write(to_json(full()))).cells.at(0)), wrote);
@@ -113,7 +113,7 @@ class KeepingOfAPlan : public KeptPlans {
   SweepPlan plan_;
 };
 
-TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
+TEST_F(KeepingOfAPlan, IncludesTheSweepFile) {
   plan_.not_applicable = {"b-w9: why"};
 
   const KeptSweep kept = keep();
@@ -139,7 +139,7 @@ TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
 }
 
 // A reference needs the data coverage that any of its own cases requires.
-TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
+TEST_F(KeepingOfAPlan, ReferencesGetTheChecksOfAllTheirCases) {
   plan_.cells[0].plan.bench = true;
   plan_.cells[1].plan.lengths = {8, 4};
 
@@ -158,7 +158,7 @@ TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
 }
 
 // Selecting all checks equals no selection; the two unconditional ones need not be named.
-TEST_F(KeepingOfAPlan, OfSomeChecksIsASelection) {
+TEST_F(KeepingOfAPlan, WithSomeChecksIsASelection) {
   EXPECT_THAT(keep().selection.checks, IsEmpty());
 
   for (const auto& name : check_names()) {

@@ -10,7 +10,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(AsAsked, HoldsWhereWhatRanIsWhatWasAskedForAndAppliesThereAlone) {
+TEST(AsAsked, HoldsIfTheRunMatchesItsRequest) {
   RequestedCell asked;
   SyntheticCell not_requested;
   EXPECT_TRUE(expect_outcome(asked, "as_asked", Outcome::holds).required);
@@ -28,7 +28,7 @@ void PrintTo(const Otherwise& other, std::ostream* out) {
 
 class AskedOtherwise : public ::testing::TestWithParam<Otherwise> {};
 
-TEST_P(AskedOtherwise, IsRedThereAndFirst) {
+TEST_P(AskedOtherwise, FailsThereAndFirst) {
   RequestedCell cell;
   GetParam().ask(*cell.plan.request);
 
@@ -39,7 +39,7 @@ TEST_P(AskedOtherwise, IsRedThereAndFirst) {
                  {.level = "as_asked", .item = GetParam().item, .words = "the candidate"});
 }
 
-TEST(AsAsked, IsRedWhateverChecksWereAskedFor) {
+TEST(AsAsked, FailsWithAnySelectionOfChecks) {
   RequestedCell cell;
   cell.plan.request->seed = 77;
   cell.plan.checks = {"completion"};
@@ -109,7 +109,7 @@ TEST(AsAsked, ComparesIntegersAsIntegers) {
   }
 }
 
-TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
+TEST(AsAsked, FailsIfBothTrainersDeviateAlike) {
   RequestedCell cell;
   cell.plan.request->dtype = cell.plan.reference_request->dtype = "bfloat16";
 
@@ -143,7 +143,7 @@ CellVerdict judged_with_rates(double first, double second, const std::string& ro
   return cell.judge();
 }
 
-TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsIsRed) {
+TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsFails) {
   EXPECT_EQ(result_of(judged_with_rates(0.5, 0.75), "as_asked").outcome, Outcome::holds);
 
   const auto verdict = judged_with_rates(0.75, 1.0);
@@ -152,7 +152,7 @@ TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsIsRed) {
   EXPECT_EQ(verdict.first_divergence->item, "learning_rate");
 }
 
-TEST(AsAsked, OtherPeoplesRatesMayBeACosinesRoundingAway) {
+TEST(AsAsked, ExternalRatesMayDifferByTheRoundingOfACosine) {
   const double five_ulp_off = 0.5 + 5 * 0x1p-53;  // beyond a relative 1e-15, within the rounding of a cosine besides
 
   EXPECT_EQ(result_of(judged_with_rates(five_ulp_off, 0.75), "as_asked").outcome, Outcome::differs);
@@ -161,7 +161,7 @@ TEST(AsAsked, OtherPeoplesRatesMayBeACosinesRoundingAway) {
   EXPECT_EQ(result_of(judged_with_rates(0.5 + 6 * 0x1p-53, 0.75, "external"), "as_asked").outcome, Outcome::differs);
 }
 
-TEST(AsAsked, EachNumberOfTheScheduleOfRatesIsHeldToTheManifest) {
+TEST(AsAsked, EachNumberOfTheRateScheduleMustMatchTheManifest) {
   for (const char* key : {"total_steps", "warmup_steps", "start_factor", "final_factor"}) {
     RequestedCell cell;
     cell.candidate.manifest["learning_rate_schedule"] = {
@@ -173,7 +173,7 @@ TEST(AsAsked, EachNumberOfTheScheduleOfRatesIsHeldToTheManifest) {
   }
 }
 
-TEST(AsAsked, AnOptimizerThatSaysNothingOfDecayDecaysAll) {
+TEST(AsAsked, AnOptimizerWithoutDecayKeyDecaysAll) {
   RequestedCell cell;
   (*cell.plan.request->optimizer)["decay"] = "all";
   EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, Outcome::holds);
@@ -187,7 +187,7 @@ TEST(AsAsked, AnOptimizerThatSaysNothingOfDecayDecaysAll) {
   expect_fails(lacking, "as_asked", {.item = "optimizer.momentum"});
 }
 
-TEST(AsAsked, ThreadsAreHeldToAManifestThatNamesThem) {
+TEST(AsAsked, ThreadsMustMatchTheManifest) {
   RequestedCell cell;
   cell.plan.request->threads = 2;
   cell.candidate.manifest.erase("threads");
@@ -199,7 +199,7 @@ TEST(AsAsked, ThreadsAreHeldToAManifestThatNamesThem) {
   expect_fails(other, "as_asked", {.item = "threads"});
 }
 
-TEST(AsAsked, SaysWhatNobodyAskedForAndLeavesOutWhatIsOfTheOtherRole) {
+TEST(AsAsked, NamesKeysThatWereNotRequestedExceptTheOtherRoles) {
   RequestedCell cell;
   cell.plan.reference_request.emplace().role = "reference";
   cell.plan.request.emplace().role = "pipeline";
@@ -220,7 +220,7 @@ TEST(AsAsked, SaysWhatNobodyAskedForAndLeavesOutWhatIsOfTheOtherRole) {
   }
 }
 
-TEST(AsAsked, RanksAreCountedByTheirFoldersNotByTheManifestsWord) {
+TEST(AsAsked, RanksAreCountedByTheirFolders) {
   RequestedCell cell;  // a launcher that started half of the ranks, and a manifest that says it started all
   cell.candidate.ranks.pop_back();
 
@@ -230,7 +230,7 @@ TEST(AsAsked, RanksAreCountedByTheirFoldersNotByTheManifestsWord) {
   EXPECT_EQ(result_of(verdict, "completion").first_divergence->rank, 1);
 }
 
-TEST(AsAsked, ARunThatLeftNoRecordIsNotRunAndHoldsNothing) {
+TEST(AsAsked, IsIncompleteWithoutARecord) {
   RequestedCell cell;
   const auto reference = cell.write_reference();
 

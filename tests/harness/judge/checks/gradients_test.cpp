@@ -29,7 +29,7 @@ void multiply_gradients(SyntheticCell& cell, double factor) {
   }
 }
 
-TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
+TEST(Gradients, ACommonFactorIsReportedBeforeTheLoss) {
   SyntheticCell cell;
   multiply_gradients(cell, 5);
   for (const char* side : {"send", "receive"})
@@ -86,7 +86,7 @@ void leave_unused(SyntheticRun& run, bool unmoved) {
   run.erase(&RankRecord::tensors, [&](const auto& row) { return row.name == name && row.kind != "parameter"; });
 }
 
-TEST(Gradients, OfOtherPeoplesUnusedParameterNeitherRecordHasOne) {
+TEST(Gradients, MayBeMissingForUnusedExternalParameters) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) leave_unused(*run, true);
 
@@ -99,7 +99,7 @@ TEST(Gradients, OfOtherPeoplesUnusedParameterNeitherRecordHasOne) {
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds) << result_of(verdict, "parameters").reason;
 }
 
-TEST(Gradients, AParameterThatMovesHasOne) {
+TEST(Gradients, AreRequiredIfTheParameterChanges) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) leave_unused(*run, false);
 
@@ -109,7 +109,7 @@ TEST(Gradients, AParameterThatMovesHasOne) {
   EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::differs);
 }
 
-TEST(Gradients, OfAFrozenParameterMayBeThereInBothRecordsOrInNone) {
+TEST(Gradients, OfFrozenParametersExistInBothRecordsOrNeither) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["frozen"] = {"model.norm.weight"};
   std::erase_if(cell.candidate.ranks[1].tensors,
@@ -155,7 +155,7 @@ TEST(Gradients, ThatNeitherRecordHasMakeTheCaseIncomplete) {
   }
 }
 
-TEST(Gradients, OfEqualSizesMayBeClippedByTheTrainerWhichSaysNothingOfItsNorm) {
+TEST(Gradients, OfEqualSizesSuggestAnUnrecordedNorm) {
   for (const bool says_nothing : {true, false}) {
     SyntheticCell cell;
     cell.candidate.manifest["role"] = "external";

@@ -11,7 +11,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Parameters, BehindAnotherStartNothingIsCounted) {
+TEST(Parameters, AfterAnotherStartNothingIsCounted) {
   SyntheticCell cell;
   tensor_row(cell.candidate, -1, "parameter", "model.norm.weight").digest = other_digest;
   tensor_row(cell.candidate, 1, "moment2", "model.norm.weight").digest = other_digest;
@@ -53,7 +53,8 @@ TEST(Parameters, MomentsThatAnOptimizerOfSeveralFormulasDoesNotKeepAreNotMissed)
     EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
     EXPECT_THAT(result.not_shown, Contains("dropped optimizer state, where neither record has any"));
     EXPECT_THAT(without_a_moment(optimizer, 1).reason, HasSubstr("the candidate lacks this row"));
-    EXPECT_THAT(without_a_moment(optimizer, 0).not_shown, Not(Contains(HasSubstr("dropped optimizer state, where neither"))));
+    EXPECT_THAT(without_a_moment(optimizer, 0).not_shown,
+                Not(Contains(HasSubstr("dropped optimizer state, where neither"))));
   }
   EXPECT_THAT(without_a_moment(adamw, 2).reason, HasSubstr("the reference lacks this row"));
 }
@@ -80,7 +81,7 @@ TEST(Parameters, MomentsAreNotMissedBeforeTheFirstUpdate) {
               AllOf(HasSubstr("model.norm.weight"), HasSubstr("the reference lacks this row")));
 }
 
-TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {
+TEST(Parameters, AMissingFrozenParameterFails) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     run->manifest["frozen"] = {"model.norm.weight"};

@@ -114,7 +114,7 @@ TEST(ActivationLaw, AnEmptyStageHasNoWeightsToComputeGradientsOf) {
   EXPECT_EQ(peaks, (std::vector<std::int64_t>{30, 30, 0}));
 }
 
-TEST(ActivationLaw, AStageOrAMicrobatchThatTheRecordDoesNotHaveIsNamed) {
+TEST(ActivationLaw, UnknownStagesAndMicrobatchesAreNamed) {
   const auto stages = map_of({{"layers.0"}});
 
   EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"7F0"}), stages, {}, {1}); }),

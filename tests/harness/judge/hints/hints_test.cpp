@@ -67,7 +67,7 @@ TEST(GradientFactor, OfOneStageNamesIt) {
   }
 }
 
-TEST(GradientFactor, OfOneTensorAloneIsNone) {
+TEST(GradientFactor, OfASingleTensorIsNotReported) {
   SyntheticCell cell;
   scale_gradients(cell, 5, is_tied);  // two copies of one tensor
 
@@ -85,7 +85,7 @@ TEST(GradientFactor, OfSixteenBitsMayBeRounded) {
               HasSubstr("5 times the reference's: as many as microbatches"));
 }
 
-TEST(TiedGradients, ThatWereNotSummedAreNamedInTheFirstDivergence) {
+TEST(TiedGradients, UnsummedOnesAreNamedInTheFirstDivergence) {
   SyntheticCell cell;
   tensor_row(cell.candidate, 0, "gradient", embedding_weight).digest = other_digest;
 

@@ -21,7 +21,7 @@ std::vector<std::string> failing_checks(const CellVerdict& verdict) {
   return with_outcome(verdict, Outcome::differs);
 }
 
-TEST(CalibratedTier, HoldsWhereBitsDiffer) {
+TEST(CalibratedTier, HoldsAlthoughBitsDiffer) {
   CalibratedCell cell;
 
   const auto verdict = cell.compare();
@@ -111,7 +111,7 @@ TEST(CalibratedTier, EvaluationsHaveLimitsToo) {
   EXPECT_THAT(failing_checks(beyond.compare()), ElementsAre("evaluation"));
 }
 
-TEST(CalibratedTier, AnEvaluationThatWasNotCalibratedIsTold) {
+TEST(CalibratedTier, AnUncalibratedEvaluationIsReported) {
   CalibratedCell cell;
   add_evaluation(cell, 2);
 
@@ -180,7 +180,7 @@ TEST(CalibratedTier, AnItemWithoutALimitFails) {
   EXPECT_THAT(failing_checks(verdict), ElementsAre("gradient_norm"));
 }
 
-TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
+TEST(CalibratedTier, IsOnlyForOtherDevices) {
   CalibratedCell device, steps;
   device.candidate.run = synthetic_candidate({.level = "dump", .device = "cuda"});
   device.candidate.run.manifest["machine"]["gpus"] = {"A", "B"};
@@ -194,7 +194,7 @@ TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
   EXPECT_THAT(failing_checks(steps.compare()), ElementsAre("data"));
 }
 
-TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
+TEST(CalibratedTier, OtherKernelsOnlyDropTheActivationMemoryModel) {
   CalibratedCell law, state;
   for (auto* cell : {&law, &state}) {
     cell->reference.run.manifest["machine"]["cpu_vendor"] = "GenuineIntel";  // nobody is held to what he did not tell
@@ -227,7 +227,7 @@ TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {
               HasSubstr("is not the float64 reference that"));
 }
 
-TEST(CalibratedTier, AShadowWithoutItsValuesIsNone) {
+TEST(CalibratedTier, AFloat64ReferenceWithoutValuesIsRefused) {
   CalibratedCell cell;
   cell.shadow.run.manifest["level"] = "full";
 
@@ -278,7 +278,7 @@ TEST_F(ErrorsOf, ANumberThatOneOfThemLacksIsNamed) {
               ContainsRegex("shadow2: lacks loss/3"));
 }
 
-TEST_F(ErrorsOf, WhatIsNotFiniteHasNoLimit) {
+TEST_F(ErrorsOf, NonFiniteValuesHaveNoLimit) {
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].steps[1].gradient_norm = NAN; }),
               HasSubstr("gradient_norm at step 1 is not finite"));
   run.with_nan.insert({0, "moment1/model.norm.weight"});

@@ -77,7 +77,7 @@ TEST(RequestFile, WritesTheKeysOfItsPage) {
 }
 
 /// Each key with a value that no other has: read from the text of its page, and written as it was read.
-TEST(RequestFile, EachKeyIsItsOwn) {
+TEST(RequestFile, EachKeyIsIndependent) {
   const Json text = Json::parse(R"({
     "schema": "plumbline-request/1", "role": "pipeline", "world_size": 2,
     "schedule": {"name": "zb-v", "chunks_per_rank": 3, "digest": "of the schedule"},
@@ -126,7 +126,7 @@ TEST(RequestFile, EachKeyIsItsOwn) {
   EXPECT_EQ(to_json(request), text);
 }
 
-TEST(RequestFile, OfMicrobatchesTheirLengthsOrTheirNumberAreAsked) {
+TEST(RequestFile, RequestsMicrobatchesByLengthsOrCount) {
   Request request = whole();
   request.microbatches.reset();
   EXPECT_THAT(not_requested(request), ::testing::ElementsAre("microbatches", "microbatch_count"));
@@ -134,7 +134,7 @@ TEST(RequestFile, OfMicrobatchesTheirLengthsOrTheirNumberAreAsked) {
   EXPECT_THAT(not_requested(request), ::testing::ElementsAre("microbatches"));
 }
 
-TEST(RequestFile, NoEvaluationIsAskedForByNull) {
+TEST(RequestFile, NullRequestsNoEvaluation) {
   Request request = whole();
   request.evaluation.emplace();
   const Json written = to_json(request);
@@ -148,7 +148,7 @@ TEST(RequestFile, NoEvaluationIsAskedForByNull) {
   EXPECT_EQ((*evaluates.evaluation)->data.files.front(), "/c.bin");
 }
 
-TEST(RequestFile, AKeyThatIsAbsentWasNotAskedAndIsNamed) {
+TEST(RequestFile, AbsentKeysAreNamedAsNotRequested) {
   Json json = to_json(whole());
   json.erase("clip_norm");
   json.erase("stages");

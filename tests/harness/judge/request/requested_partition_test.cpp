@@ -42,18 +42,18 @@ TEST(RequestedPartition, UniformGivesExtraLayersToTheEarliestStages) {
   EXPECT_THAT(layers_of(model_of(5), {}, 5), ElementsAre(1, 1, 1, 1, 1));
 }
 
-TEST(RequestedPartition, WithMoreStagesThanLayersTheFirstHoldsTheEmbeddingAlone) {
+TEST(RequestedPartition, WithMoreStagesThanLayersTheFirstHasOnlyTheEmbedding) {
   EXPECT_THAT(layers_of(model_of(2), {}, 3), ElementsAre(0, 1, 1));
   EXPECT_THAT(layers_of(model_of(2), {}, 5), ElementsAre(0, 1, 1, 0, 0));
 }
 
-TEST(RequestedPartition, CostPutsFewerLayersBesideALargeHead) {
+TEST(RequestedPartition, CostPutsFewerLayersNextToALargeHead) {
   EXPECT_THAT(layers_of(model_of(6, 8), {"cost", {}}, 3), ElementsAre(2, 2, 2));
   EXPECT_THAT(layers_of(model_of(6, 1000), {"cost", {}}, 3), ElementsAre(3, 3, 0));
 }
 
 /// Hidden size, intermediate size, heads, kv heads and vocabulary, worked out by hand.
-TEST(RequestedPartition, CostIsThatOfEveryRowsLayersAndHead) {
+TEST(RequestedPartition, CostCountsLayersAndHeadOfEveryRow) {
   const auto model = [](std::int64_t layers, std::int64_t hidden, std::int64_t intermediate, std::int64_t heads) {
     return expected_model(Json{{"vocab_size", 64},
                                {"hidden_size", hidden},
@@ -77,13 +77,13 @@ TEST(RequestedPartition, CostIsThatOfEveryRowsLayersAndHead) {
   EXPECT_THAT(counts(model(8, 4, 6, 1), {1}), ElementsAre(4, 4, 0));
 }
 
-TEST(RequestedPartition, OfOneStageHoldsAllWhateverItCosts) {
+TEST(RequestedPartition, OneStageHoldsTheWholeModel) {
   EXPECT_THAT(layers_of(model_of(5), {"cost", {}}, 1), ElementsAre(5));
   EXPECT_THROW(layers_of(model_of(5), {}, 0), InputError);
   EXPECT_THROW(layers_of(model_of(5), {"", {6, -1}}, 2), InputError);
 }
 
-TEST(RequestedPartition, ABalanceIsTakenAsItStandsOrRefused) {
+TEST(RequestedPartition, ABalanceIsUsedUnchangedOrRefused) {
   EXPECT_THAT(layers_of(model_of(5), {"", {2, 0, 3}}, 3), ElementsAre(2, 0, 3));
   EXPECT_THROW(layers_of(model_of(5), {"", {2, 3}}, 3), InputError);
   EXPECT_THROW(layers_of(model_of(5), {"", {2, 0, 2}}, 3), InputError);

@@ -128,7 +128,7 @@ TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
   EXPECT_EQ(digest("a.bin", bytes), digest_of({513, 513}, 1, 1));
 }
 
-TEST_F(HeadedTokens, AFileThatIsAllHeaderHoldsNone) {
+TEST_F(HeadedTokens, AFileWithOnlyAHeaderHasNoTokens) {
   EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("has no tokens"));
 }
 
@@ -203,7 +203,7 @@ TEST(TokenSource, AnEpochHasEachWindowOnce) {
   }
 }
 
-TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
+TEST(TokenSource, AWindowNeedsItsLastLabel) {
   Ring ring;
   ring.data.shuffle = "windows";
   const std::vector<RequestedMicrobatch> asked = {{{5}, false}};
@@ -214,7 +214,7 @@ TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
   }
 }
 
-TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
+TEST(TokenSource, ChangedFilesAreNamed) {
   const auto refusal = [](const RequestedData& data) -> std::string {
     const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
     try {
