@@ -39,9 +39,9 @@ expect() {
   [[ $code == "$wanted" && $(tr '\n' ' ' <calls) == "$calls" && $said == *"$words"* ]] ||
     { echo "$*: expected $wanted, '$calls' and '$words'; got $code, '$(tr '\n' ' ' <calls)' and:" "$said" && exit 1; }
 }
-expect 2 "" "there is no part fuz; known: headers alone asan" scripts/nightly fuz
+expect 2 "" "unknown part fuz; known: headers alone asan" scripts/nightly fuz
 expect 0 "fuzz " "nightly: fuzz holds" scripts/nightly fuzz
-expect 0 "" "fuzz held at this state" scripts/nightly fuzz
+expect 0 "" "fuzz passed for this tree" scripts/nightly fuzz
 expect 0 "gpu " "gpu holds" env PART="fuzz gpu" scripts/nightly
 expect 0 "fuzz " "fuzz holds" env AGAIN=1 scripts/nightly fuzz
 echo changed >file # not committed
