@@ -103,7 +103,7 @@ class NormsTest(InFolder):
         self.assertEqual([row[2:] for row in self.norms()], [
             ("5.0", "4.5", str(2 / 4.5)), ("1.0", "nan", "nan"), ("2.0", str(small), "1.0"), ("3.0", "7.0", str(2 / 7)), ("5.0", "", "0.4"),
         ])
-        self.assertEqual(self.exits()["notes"], [f"step 3: {two} has no norm of call 0, so the own norm is used"])
+        self.assertEqual(self.exits()["notes"], [f"step 3: {two} lacks the norm of call 0, so the trainer's own norm is used"])
         manifest = plumbline.read(self.folder / "one").manifest
         self.assertEqual(manifest["norms_from"], {"run_id": "candidate", "rank": 0, "digest": hash_hex((two / "rank-0" / "norms.csv").read_bytes())})
 
@@ -115,7 +115,7 @@ class NormsTest(InFolder):
     def test_ranks_that_disagree_end_the_replay(self):
         two = written(self.folder / "two", {0: "0,0,2.5,,1.0\n1,0,3.0,,1.0\n2,0,1.5,,1.0\n", 1: "0,0,2.5,,1.0\n1,0,3.5,,1.0\n2,0,1.5,,1.0\n"})
         self.assertEqual(self.train(self.record(steps=3, norms_from=two), [[1.0], [1.25], [1.0]]), [[2.5], [1.25], [1.0]])
-        words = f"the ranks of {two} disagree on the norm of step 1 (rank 0 by 3.0, rank 1 by 3.5): from this step on own norms are used"
+        words = f"the ranks of {two} disagree on the norm of step 1 (rank 0 by 3.0, rank 1 by 3.5): from this step on the trainer's own norms are used"
         self.assertEqual((self.exits()["notes"], self.said), ([words], f"plumbline: {words}\n"))
 
     def test_a_call_that_only_the_other_record_has_is_noted_once(self):
