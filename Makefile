@@ -1,7 +1,7 @@
 # Each target first does what it needs, and says so. The targets use CMake presets (CMakePresets.json).
-SHELL := /bin/bash
+SHELL := scripts/make-shell
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly fuzz witness faults examples found judge wheel publish gate setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly fuzz witness faults examples found judge wheel docs release publish gate setup build cuda gpu asan format clean
 
 help: ## show this list
 	@echo 'Plumbline: checks that a pipeline-parallel trainer computes exactly what one device computes.'
@@ -50,6 +50,12 @@ judge: ## build only the program plumbline, without LibTorch and MPI, in build/j
 
 wheel: ## build the Python package with that program, for glibc 2.28 and newer, in build/wheel
 	@scripts/wheel
+
+docs: ## build the documentation site with search, in build/docs/site
+	@scripts/docs
+
+release: ## build source archive, wheel and checksums of the tagged version, in build/release
+	@scripts/release
 
 publish: ## build the pages of a release from a clean commit, in build/published (hours; PUBLISH names parts)
 	@scripts/publish
