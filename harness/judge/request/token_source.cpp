@@ -215,7 +215,7 @@ std::vector<std::int64_t> TokenSource::numbers(std::int64_t step, std::int64_t m
     const auto place = static_cast<std::size_t>(row * sequence);
     for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
       numbers[place + i] = tokens[i];
-      if (!requested.mrequested && ignored[i + 1] == 0) numbers[half + place + i] = tokens[i + 1];
+      if (!requested.masked && ignored[i + 1] == 0) numbers[half + place + i] = tokens[i + 1];
     }
     before += length;
   }
