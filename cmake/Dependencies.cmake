@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every library the project stands on, each as one target. The small ones are the system's (or of CMAKE_PREFIX_PATH); where it has none, or
+# Every library that the project uses, each as one target. The small ones are the system's (or of CMAKE_PREFIX_PATH); where it has none, or
 # one too old, those that scripts/sources built into PLUMBLINE_PREFIX, each in a folder of its own, so that a library of the system and one
 # of ours are never mixed. What is missing is said of all of them at once.
 set(PLUMBLINE_PREFIX "${PROJECT_SOURCE_DIR}/.deps/prefix" CACHE PATH "Where scripts/sources puts libraries that the system lacks")

@@ -3,13 +3,13 @@
 # searched in this order, and headers and library are taken from the first place that has both:
 #   1. CUDAToolkit_ROOT and NCCL_ROOT, as variables or in the environment: then nowhere else
 #   2. LibTorch's own lib folder (the zip brings its CUDA runtime there, without headers)
-#   3. the nvidia wheels beside the torch wheel: nvidia/cu13, nvidia/cuda_runtime and its siblings (CUDA 12), nvidia/nccl
+#   3. the nvidia wheels next to the torch wheel: nvidia/cu13, nvidia/cuda_runtime and its siblings (CUDA 12), nvidia/nccl
 #   4. conda: the prefix that LibTorch lies in, $CONDA_PREFIX
 #   5. the CUDA toolkit: $CUDA_HOME, $CUDA_PATH, that of nvcc on PATH, /usr/local/cuda-MAJOR.MINOR, /usr/local/cuda, /usr
 #   6. NCCL alone: $NCCL_HOME before 5 (LibTorch's own stands before that of a cluster's module), and behind 5 the system's folders (NVIDIA's
 #      images, libnccl-dev). One older than the wheel's is refused: LibTorch was linked against its own, and calls what an older one lacks.
-# Where no place has both, the first headers and the first library of the same major version are taken: the summary names both paths.
-# GpuLibraries_SYSTEM stands before the places of the system, for tests.
+# If no place has both, the first headers and the first library of the same major version are used; the summary names both paths.
+# For tests, GpuLibraries_SYSTEM comes before the system's places.
 
 # What the headers of LibTorch's CUDA half include.
 set(_gpu_headers cuda_runtime_api.h crt/host_config.h cublas_v2.h cublasLt.h cusparse.h cusolverDn.h nvtx3/nvToolsExt.h)
@@ -28,7 +28,7 @@ function(_gpu_include_dirs variable place)
   set(${variable} "${folders}" PARENT_SCOPE)
 endfunction()
 
-# _gpu_library(<variable> <pattern> <folder>...): the first file of that name; a name with a version stands before one without.
+# _gpu_library(<variable> <pattern> <folder>...): the first file of that name; names with a version come first.
 function(_gpu_library variable pattern)
   set(${variable} "" PARENT_SCOPE)
   foreach(folder IN LISTS ARGN)
@@ -202,7 +202,7 @@ function(plumbline_find_gpu_libraries)
     endif()
     list(APPEND missing "nccl.h with libnccl.so in ${looked}${lacking}. -DNCCL_ROOT=DIR names another place, libnccl-dev is NVIDIA's package")
   endif()
-  # LibTorch loads the one beside it; a process has only one, the first that is loaded.
+  # LibTorch loads the one next to it; a process uses only the first that is loaded.
   _gpu_nccl(version library "${site}/nvidia/nccl")
   if(nccl_version AND library AND version AND nccl_version VERSION_LESS version)
     string(CONCAT text "an NCCL that LibTorch can load: ${nccl_version} (${nccl_library}) is older than ${version}, which LibTorch brings (${library}). "

@@ -9,7 +9,7 @@ if(_version MATCHES "Open MPI|OpenRTE")
   list(APPEND PLUMBLINE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 endif()
 
-# plumbline_mpi_command(<variable> <world size>): what stands before the program on the command line.
+# plumbline_mpi_command(<variable> <world size>): the words before the program on the command line.
 function(plumbline_mpi_command variable world)
   set(${variable} "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${world} ${PLUMBLINE_MPI_FLAGS} PARENT_SCOPE)
 endfunction()

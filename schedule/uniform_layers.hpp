@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The even partition, which depends on the number of layers only. For planning and training; the judge has its own
-// implementation (harness/judge/request/partition_asked).
+// implementation (harness/judge/request/requested_partition).
 #pragma once
 
 #include <algorithm>

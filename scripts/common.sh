@@ -46,8 +46,8 @@ pypi() {
   shift 2
   logged "$log" "$python" -m pip install --no-input --no-cache-dir --no-compile --disable-pip-version-check --root-user-action=ignore "$@" && return 0
   for option in "$@"; do [[ $option == -[!r]* ]] || asked+=("$option"); done
-  fail 3 "PyPI did not give ${asked[*]}" "Where it cannot be reached: name a mirror (PIP_INDEX_URL)${instead:+, or $instead}." \
-    "Then call this again: it goes on where it stopped."
+  fail 3 "PyPI did not provide ${asked[*]}" "If it cannot be reached, name a mirror (PIP_INDEX_URL)${instead:+, or $instead}." \
+    "Then run this again; it continues where it stopped."
 }
 
 # cached BUILD NAME: an entry of CMake's cache there; nothing where there is none.

@@ -3,7 +3,7 @@
 mpi_home=${MPI_HOME:-$(cached "build/${preset:-cpu}" MPI_HOME)}
 [[ -z $mpi_home || ! -x $mpi_home/bin/mpirun || $(type -P mpirun) == "$mpi_home/bin/mpirun" ]] || PATH=$mpi_home/bin:$PATH
 export OMP_NUM_THREADS=1
-# Open MPI refuses to run as root unless told twice; in a container root is all there is.
+# Open MPI refuses to run as root unless two variables allow it; in a container there is only root.
 ((EUID != 0)) || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# Open MPI 4.1 of PyPI ends where neither ssh nor rsh is there to reach other nodes, though none is asked for.
+# Open MPI 4.1 of PyPI fails without ssh or rsh, although it needs them only to reach other nodes.
 [[ -n $(type -P ssh rsh) ]] || export OMPI_MCA_plm_rsh_agent=

@@ -75,7 +75,7 @@ class DisturbedRanks : public ::testing::Test {
     EXPECT_EQ(finding_.exit_code, 1) << said();
     EXPECT_EQ(finding_.culprit_rank, victim) << finding_.words;
     EXPECT_THAT(finding_.words,
-                ::testing::AllOf(::testing::HasSubstr("a deadline passed: rank 1 was stopped (SIGSTOP) in"),
+                ::testing::AllOf(::testing::HasSubstr("a wait timed out: rank 1 was stopped (SIGSTOP) in"),
                                  ::testing::HasSubstr("rank 0 waited for it")));
     EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1"));
     EXPECT_EQ(read_exit_file(folder_ / "record/rank-0/exit.json")->status, "timeout");

@@ -16,9 +16,9 @@ namespace plumbline {
 
 /// Runs every check on the two. `request`: the candidate's request. With `calibration` values are compared within
 /// its limits instead of in bits. `accept_missing`: claims that need not be compared in full. These runs have no plan,
-/// so what only a plan can require is not required. Throws InputError naming folder, file and line when either is no
-/// record that can be read, and when the calibration is of another training, its shadow is not where it says, for a
-/// request that is none, or the candidate's values are not dumped.
+/// so what only a plan can require is not required. Throws InputError naming folder, file and line when either is not a
+/// readable record, and when the calibration is of another training, its shadow is not where it says, for a request
+/// that is none, or the candidate's values are not dumped.
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                             const std::optional<std::filesystem::path>& calibration = std::nullopt,
                             const std::optional<std::filesystem::path>& request = std::nullopt,

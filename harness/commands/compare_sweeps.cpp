@@ -61,7 +61,7 @@ std::vector<std::string> differences(Json before, Json now) {
   return words;
 }
 
-/// What selects the kernels, and so determines the bits of a result for a given source.
+/// Settings that select the kernels, and so determine the bits of a result for a given source.
 bool selects_kernels(const std::string& difference) {
   static const std::set<std::string> keys = {"device",
                                              "machine/cpu_vendor",

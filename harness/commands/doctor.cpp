@@ -124,7 +124,7 @@ std::int64_t arrived_in(const fs::path& record) {
 }
 
 /// Starts two ranks as a sweep does: {"launcher": "mpirun ...", "asked": 2, "arrived": number that trained a step and
-/// ended well, "why_not": null or why fewer}. The run, one step of a tiny model, uses a temporary folder, which is
+/// completed, "why_not": null or why fewer}. The run, one step of a tiny model, uses a temporary folder, which is
 /// removed. Throws SystemError if a stop was requested.
 Json start_two_ranks(const fs::path& trainers, StopSignals& signals) {
   const ScratchFolder scratch;
@@ -147,11 +147,11 @@ Json start_two_ranks(const fs::path& trainers, StopSignals& signals) {
     found["arrived"] = arrived_in(launch.record);
     if (finding.exit_code != 0) found["why_not"] = finding.words;
   } catch (const SystemError& error) {
-    if (signals.asked()) throw;
+    if (signals.stop_requested()) throw;
     found["why_not"] = error.what();
   }
   if (found["why_not"].is_null() && found["arrived"] != tested_ranks) {
-    found["why_not"] = "the run ended with code 0, but not every rank recorded that it ended well";
+    found["why_not"] = "the run ended with code 0, but not every rank recorded that it completed";
   }
   return found;
 }
@@ -200,7 +200,7 @@ Json examine_gpus(const Json& trainers) {
                             : "this machine has one GPU; NCCL with a GPU a rank needs more, or more machines");
       }
     } else {
-      why.push_back("these programs have no NCCL transport");
+      why.push_back("these programs lack the NCCL transport");
     }
     for (std::size_t index = 1; index < count; ++index) {
       if (devices.at(index).at("name") == devices.at(0).at("name")) continue;
@@ -218,7 +218,7 @@ GpuCount count_gpus(const Json& pipeline) {
     return {of_gpu(pipeline, "devices").size(), ""};
   }
   const std::string variable = visible_gpus_variable;
-  if (!visible) return {0, "there is no /dev/nvidia<number>, and " + variable + " is not set"};
+  if (!visible) return {0, "/dev/nvidia<number> does not exist, and " + variable + " is not set"};
   return {visible->size(), visible->empty() ? variable + " names no GPU; unset it, or name some (0,1)" : ""};
 }
 
@@ -310,7 +310,7 @@ std::function<int()> add_doctor_command(CLI::App& app, const fs::path& trainers)
   };
   const auto given = std::make_shared<Given>();
   given->trainers = trainers;
-  auto* command = app.add_subcommand("doctor", "What this machine offers a sweep, and what is missing");
+  auto* command = app.add_subcommand("doctor", "Check whether this machine can run sweeps");
   auto* other_trainers =
       command->add_option("--trainers", given->trainers, "Folder of the trainers (default: this program's folder)")
           ->type_name("DIR");
@@ -324,7 +324,8 @@ std::function<int()> add_doctor_command(CLI::App& app, const fs::path& trainers)
                            {.zero = "a sweep can run here", .three = "something is missing, which is listed"}));
   return [given, other_trainers] {
     if (other_trainers->count() > 0 && judge_alone(given->trainers))
-      throw InputError(given->trainers.string() + ": holds neither " + reference_program + " nor " + pipeline_program);
+      throw InputError(given->trainers.string() + ": contains neither " + reference_program + " nor " +
+                       pipeline_program);
     if (!given->resources.empty()) {
       const GpuCount gpus = count_gpus(given->trainers);
       write_json(given->resources, ctest_resources(gpus.count));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine offers a sweep, and what is missing.
+// Checks whether this machine can run sweeps.
 #pragma once
 
 #include <filesystem>

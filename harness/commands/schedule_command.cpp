@@ -184,7 +184,7 @@ int simulate_schedule(const Options& options) {
   durations.overlap = !options.no_overlap;
   if (options.no_overlap && !has_messages(schedule)) schedule = with_messages(schedule);
   const Simulation simulation = simulate(schedule, durations);
-  // There is no closed form for unequal stages or messages that take time.
+  // A closed form does not exist for unequal stages or messages that take time.
   std::optional<double> closed;
   if (durations.stages.size() == 1 && options.communication == 0 && !names_schedule_file(options.schedule)) {
     closed = closed_form_bubble(schedule.name, schedule.placement.ranks, schedule.microbatches, durations.stages[0]);
@@ -335,8 +335,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   auto* simulate_command = schedule->add_subcommand("simulate", "Makespan, bubble rate and slots from durations");
   add_choice(*simulate_command, *options);
   add_times(*simulate_command, *options);
-  simulate_command->add_flag("--no-overlap", options->no_overlap,
-                             "A message begins only when its receiver has reached it, too");
+  simulate_command->add_flag("--no-overlap", options->no_overlap, "Start a transfer only when the receiver is ready");
   simulate_command->add_flag("--json", options->json, "Print the result as JSON");
   simulate_command->footer(
       help_end({"plumbline schedule simulate --schedule zb-h1 --ranks 8 --microbatches 24 --times 18.522,18.086,9.337 "
@@ -344,7 +343,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
 
   auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV");
   add_choice(*convert_command, *options);
-  convert_command->add_option("--to", options->to, "Who reads it: torch's loader has no REDUCE and STEP")
+  convert_command->add_option("--to", options->to, "Who reads it; torch's loader does not know REDUCE and STEP")
       ->check(one_of({"torch", "plumbline"}))
       ->capture_default_str();
   convert_command->add_flag("--lowered", options->lowered, "With SEND and RECV");

@@ -94,7 +94,7 @@ int ask_about_runs(const PreparedSweep& prepared, const SweepOptions& options) {
     code = bad_input ? ExitCode::bad_input : ExitCode::harness_failure;
   }
   print_text("plumbline: checked: the sweep file, schedules, models and programs, and each of " +
-                 std::to_string(preflight.asked) + " different runs by its trainer (--check)\n",
+                 std::to_string(preflight.requested) + " different runs by its trainer (--check)\n",
              stderr);
   return static_cast<int>(code);
 }
@@ -203,7 +203,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   command
       ->add_option_function<std::string>(
           "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
-          "Which records stay. failures: remove those of cases that hold once the report is written (default: all)")
+          "Which records to keep. failures: after the report, delete the records of cases that hold (default: all)")
       ->check(one_of({"all", "failures"}));
   auto* as_test =
       command
@@ -235,7 +235,7 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
     fs::path out;
   };
   const auto given = std::make_shared<Given>();
-  auto* command = app.add_subcommand("merge", "Combine the shards of a sweep, and judge them as one");
+  auto* command = app.add_subcommand("merge", "Combine the shards of a sweep into one verdict");
   command->add_option("SHARD", given->parts, "Folders of the shards")->type_name("DIR")->required();
   command->add_option("--out", given->out, "Folder to create, with all of them")->type_name("DIR")->required();
   command->footer(help_end({"plumbline merge shard-1 shard-2 --out whole"}, {.zero = "holds", .one = "does not hold"}));

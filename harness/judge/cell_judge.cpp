@@ -32,12 +32,11 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   CheckResultBuilder builder("parameters", "R5", "");
   compare_columns(start, {Column::parameter}, builder);
   if (!builder.diverged()) return "";
-  return fmt::format(
-      "not the same start: {}{}", builder.conclude_as(Outcome::differs, "").result.reason,
-      !evidence.values->exact()
-          ? ". Within limits, too, the start must have the same bits: give the candidate the reference's own "
-            "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
-          : "");
+  return fmt::format("the two runs start differently: {}{}", builder.conclude_as(Outcome::differs, "").result.reason,
+                     !evidence.values->exact()
+                         ? ". The start must have the same bits even within limits: give the candidate the reference's "
+                           "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
+                         : "");
 }
 
 LocatedResult not_comparable(const std::vector<std::string>& differences) {
@@ -45,7 +44,7 @@ LocatedResult not_comparable(const std::vector<std::string>& differences) {
                              "the same training: model, data, seed, dtype, optimizer, clip, order of accumulation");
   for (std::size_t i = 0; i < differences.size(); ++i) {
     builder.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)),
-                    {.item = "manifest.json", .words = "not comparable: " + join(differences, "; ")});
+                    {.item = "manifest.json", .words = "the records cannot be compared: " + join(differences, "; ")});
   }
   return builder.conclude_as(Outcome::differs, "");
 }
@@ -71,8 +70,8 @@ class CellJudge {
   }
 
  private:
-  /// A running check: `object` is null once it has ended.
-  struct Running {
+  /// A check: `object` is null once it has ended.
+  struct ActiveCheck {
     const CheckDescriptor* check;
     std::unique_ptr<StepCheck> object;
     std::optional<LocatedResult> ended;
@@ -86,7 +85,7 @@ class CellJudge {
     if (blocked_.empty()) {
       differences_ = why_not_comparable(*reference_.record(), *candidate_.record(),
                                         plan_.calibration ? ComparisonMode::calibrated : ComparisonMode::bits);
-      if (!differences_.empty()) blocked_ = "the records are not comparable: see data";
+      if (!differences_.empty()) blocked_ = "the records cannot be compared: see data";
     }
     if (blocked_.empty())
       evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
@@ -103,36 +102,36 @@ class CellJudge {
 
   /// The reason why only the checks of the request and of completion can be judged; empty if all can.
   std::string why_blocked(const LocatedResult& completion) const {
-    if (completion.result.outcome != Outcome::holds) return "a run is not complete: see completion";
+    if (completion.result.outcome != Outcome::holds) return "a run did not complete: see completion";
     if (reference_.record()->manifest.level == RecordLevel::none) return "the reference's record has level none";
     if (candidate_.record()->manifest.level == RecordLevel::none) return "the candidate's record has level none";
     return "";
   }
 
   template <typename Use>
-  static void guard(Running& running, Use use) {
-    if (running.ended) return;
+  static void guard(ActiveCheck& active, Use use) {
+    if (active.ended) return;
     try {
       use();
     } catch (const CalibrationError& error) {
-      running.ended = without_looking(running.check->name, Outcome::incomplete, error.what());
-      running.object.reset();
+      active.ended = without_looking(active.check->name, Outcome::incomplete, error.what());
+      active.object.reset();
     } catch (const std::exception& error) {
-      running.ended = failed_by(running.check->name, error);
-      running.object.reset();
+      active.ended = failed_by(active.check->name, error);
+      active.object.reset();
     }
   }
 
   void prepare_check(const CheckDescriptor& check) {
-    Running& running = checks_.emplace_back(Running{&check, nullptr, std::nullopt});
+    ActiveCheck& active = checks_.emplace_back(ActiveCheck{&check, nullptr, std::nullopt});
     const auto end = [&](Outcome outcome, const std::string& why) {
-      running.ended = without_looking(check.name, outcome, why);
+      active.ended = without_looking(check.name, outcome, why);
     };
     if (check.name == "data" && !differences_.empty()) {
-      running.ended = not_comparable(differences_);
+      active.ended = not_comparable(differences_);
       return;
     }
-    if (!asked_for(plan_, check.name)) return end(Outcome::incomplete, "not requested in this case");
+    if (!is_selected(plan_, check.name)) return end(Outcome::incomplete, "not requested in this case");
     if (candidate_.record() && check.not_applicable) {
       if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
         return end(Outcome::does_not_apply, *reason);
@@ -140,10 +139,11 @@ class CellJudge {
     if (check.one_device_reference && reference_.record()) {
       const Manifest& manifest = reference_.record()->manifest;
       if (manifest.world_size > 1 || manifest.role == "pipeline") {
-        return end(Outcome::does_not_apply,
-                   fmt::format("the activation memory model needs a reference on one device, and this one is a "
-                               "pipeline (world size {})",
-                               manifest.world_size));
+        return end(
+            Outcome::does_not_apply,
+            fmt::format(
+                "the activation memory model needs a reference on one device; this one is a pipeline of {} ranks",
+                manifest.world_size));
       }
     }
     const auto evaluates = [](const RecordReading& reading) {
@@ -153,13 +153,13 @@ class CellJudge {
       return end(Outcome::does_not_apply, "neither run evaluates");
     if (!blocked_.empty()) return end(Outcome::incomplete, blocked_);
     if (evidence_->reference.manifest.level < check.level || evidence_->candidate.manifest.level < check.level)
-      return end(Outcome::incomplete, "a record of level summary holds no tensors");
+      return end(Outcome::incomplete, "a record of level summary has no tensors");
     const std::string unseen =
         why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, false);
     if (!unseen.empty()) return end(Outcome::incomplete, unseen);
     evidence_->not_recorded =
         why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, true);
-    guard(running, [&] { running.object = check.make(*evidence_); });
+    guard(active, [&] { active.object = check.make(*evidence_); });
   }
 
   bool readable() const { return reference_.record() && candidate_.record(); }
@@ -196,9 +196,9 @@ class CellJudge {
   }
 
   void show(const StepEvidence& now, bool of_the_run) {
-    for (Running& running : checks_) {
-      if (!of_the_run && !running.check->beyond_the_run) continue;
-      if (!is_behind_diverged_norm(*running.check, now.step)) guard(running, [&] { running.object->step(now); });
+    for (ActiveCheck& active : checks_) {
+      if (!of_the_run && !active.check->beyond_the_run) continue;
+      if (!is_behind_diverged_norm(*active.check, now.step)) guard(active, [&] { active.object->step(now); });
     }
   }
 
@@ -223,8 +223,8 @@ class CellJudge {
                          !(recorded_throughout(theirs, {"norm"}) && recorded_throughout(mine, {"norm"}));
     if (!unknown || result.first_divergence->step < 0 || result.first_divergence->why != "the bits differ") return;
     const std::string words =
-        "the gradients are clipped by a norm that was not recorded, whose roundings may explain this: call "
-        "record.gradients() before clipping, and clip by what record.norm(total_norm) returns";
+        "the trainer clips by a norm that was not recorded, and its rounding may explain this: call record.gradients() "
+        "before clipping, and clip by the result of record.norm(total_norm)";
     result.first_divergence->words += "; " + words;
     result.reason += "; " + words;
   }
@@ -240,15 +240,15 @@ class CellJudge {
   void skip_after_different_start(const StepEvidence& start) {
     const std::string why = why_not_the_same_start(start);
     if (why.empty()) return;
-    for (Running& running : checks_) {
-      if (!running.check->same_start || !running.object) continue;
-      running.object.reset();
-      running.ended = without_looking(running.check->name, Outcome::incomplete, why);
+    for (ActiveCheck& active : checks_) {
+      if (!active.check->same_start || !active.object) continue;
+      active.object.reset();
+      active.ended = without_looking(active.check->name, Outcome::incomplete, why);
     }
   }
 
-  /// A record that cannot be read ends all checks but the other record's request. That one is read to its end, to see
-  /// whether it can be, and then again for as_asked: a failing read does not justify a second implementation.
+  /// If a record cannot be read, only the other one's request can be judged. Read that one to its end to report errors,
+  /// then replay it for as_asked.
   void read_remaining_steps() {
     checks_.clear();
     evidence_.reset();
@@ -282,11 +282,11 @@ class CellJudge {
       prepare_checks();
     }
     judged.push_back(std::move(completion));
-    for (Running& running : checks_) {
-      guard(running, [&] { running.ended = running.object->conclude(); });
-      add_hint(running.ended->result);
-      name_unrecorded_norm(running.ended->result);
-      judged.push_back(std::move(*running.ended));
+    for (ActiveCheck& active : checks_) {
+      guard(active, [&] { active.ended = active.object->conclude(); });
+      add_hint(active.ended->result);
+      name_unrecorded_norm(active.ended->result);
+      judged.push_back(std::move(*active.ended));
     }
     return judged;
   }
@@ -299,7 +299,7 @@ class CellJudge {
   std::optional<CellEvidence> evidence_;
   std::string blocked_;
   std::vector<std::string> differences_;  ///< reasons why the records are not comparable
-  std::vector<Running> checks_;
+  std::vector<ActiveCheck> checks_;
   Hints hints_;
 };
 

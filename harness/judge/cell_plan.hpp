@@ -24,7 +24,7 @@ struct CellPlan {
   std::int64_t replicas = 1;  ///< copies of the pipeline
   std::vector<std::int64_t> balance;
   std::vector<std::int64_t>
-      lengths;  ///< one per microbatch, if the sweep file sets them for this case; empty = those of the run file
+      lengths;  ///< one per microbatch, if the sweep file sets them for this case; empty = the run file's
   std::vector<std::string> checks;          ///< selected checks; empty = all
   std::vector<std::string> accept_missing;  ///< claims that the user accepts where they were not compared in full
   bool clipping_must_act = false;
@@ -37,11 +37,11 @@ struct CellPlan {
   std::optional<LaunchFinding> launch;
   std::optional<LaunchFinding> repeat_launch;  ///< of the second run, for R0
   std::optional<LaunchFinding> reference_launch;
-  /// Of the reference's run for this case alone, which was given the candidate's norms to replay.
+  /// The reference's extra run for this case, which replays the candidate's norms.
   std::optional<LaunchFinding> replay_launch;
 };
 
-/// True if the sweep file sets this case's lengths to one value: then their variety is not demanded.
+/// True if the sweep file sets all lengths of this case to one value: then they need not vary.
 inline bool asks_for_equal_lengths(const CellPlan& plan) {
   const auto& lengths = plan.lengths;
   return !lengths.empty() && std::ranges::count(lengths, lengths.front()) == std::ssize(lengths);

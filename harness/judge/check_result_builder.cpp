@@ -106,21 +106,20 @@ std::string CheckResultBuilder::failure_words() const {
 }
 
 LocatedResult CheckResultBuilder::conclude(const std::string& shown, const Counts& floors,
-                                           const std::vector<std::string>& telling) {
+                                           const std::vector<std::string>& revealing) {
   if (!not_recorded_.empty()) return conclude_as(Outcome::holds, "");
   for (const auto& [what, least] : floors) {
     if (count(what) >= least) continue;
-    diverge(
-        at_the_end(),
-        {.item = what,
-         .expected = "at least " + std::to_string(least),
-         .got = std::to_string(count(what)),
-         .words = fmt::format("inspected {} {}, at least {} are required: a check that compared nothing proves nothing",
-                              count(what), what, least)});
+    diverge(at_the_end(), {.item = what,
+                           .expected = "at least " + std::to_string(least),
+                           .got = std::to_string(count(what)),
+                           .words = fmt::format(
+                               "inspected {} {}, but needs at least {}: a check that compares too little shows nothing",
+                               count(what), what, least)});
   }
-  for (const auto& what : telling) {
+  for (const auto& what : revealing) {
     if (count(what) > 0) continue;
-    return conclude_as(Outcome::incomplete, "nothing that was compared could have revealed a fault: 0 " + what);
+    return conclude_as(Outcome::incomplete, "nothing was compared that could have revealed a fault: 0 " + what);
   }
   return conclude_as(Outcome::holds, shown);
 }
@@ -134,7 +133,7 @@ LocatedResult CheckResultBuilder::conclude_as(Outcome outcome, const std::string
     result_.outcome = Outcome::incomplete;
     result_.reason = not_recorded_;
     if (outcome == Outcome::incomplete) result_.reason += "; " + reason;
-    if (outcome != Outcome::incomplete && !result_.compared.empty()) result_.reason += "; what was recorded agrees";
+    if (outcome != Outcome::incomplete && !result_.compared.empty()) result_.reason += "; the recorded values agree";
   } else {
     result_.outcome = outcome;
     result_.reason = reason;

@@ -23,10 +23,10 @@ struct LocatedResult {
 
 class CheckResultBuilder {
  public:
-  /// `level`: R1 ... R5, or the check's name; `limit`: the demand, in words.
+  /// `level`: R1 ... R5, or the check's name; `limit`: the requirement, in words.
   CheckResultBuilder(std::string name, std::string level, std::string limit);
 
-  /// Counts values compared with another record's or with one that the judge computed: what a headline may count.
+  /// Counts values that were compared with another record's or with one that the judge computed. Headlines count these.
   void compare(const std::string& what, std::int64_t count = 1) { result_.compared[what] += count; }
   /// Counts values that were only inspected: sizes, forms, the reference's own rows.
   void inspect(const std::string& what, std::int64_t count = 1) { result_.inspected[what] += count; }
@@ -34,19 +34,19 @@ class CheckResultBuilder {
   void compare_or_inspect(bool compared, const std::string& what, std::int64_t count = 1) {
     compared ? compare(what, count) : inspect(what, count);
   }
-  /// A figure of the case; of several the largest remains.
+  /// A figure of the case; keeps the largest.
   void evidence(const std::string& what, std::int64_t value) {
     std::int64_t& figure = result_.evidence[what];
     figure = std::max(figure, value);
   }
-  /// Adds a difference. Without a level it gets that of the check, without words those of words_of().
+  /// Adds a difference. If it has no level it gets the check's; if it has no words, those of words_of().
   void diverge(const ExecutionPoint& point, Finding finding);
-  /// Something that could not be inspected, because external records may lack it; mentioned in the reason.
+  /// Names something that was not inspected because external records may lack it; the reason mentions it.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   /// A part of the claim that these runs do not cover, with the reason; does not change the outcome.
   void not_shown(const std::string& what) { result_.not_shown.push_back(what); }
-  /// The reason why rows that the check needs are missing (empty: none are): it then demands no minimum of comparisons,
-  /// and if the existing rows agree it is incomplete, with these words.
+  /// Why rows that the check needs are missing (empty: none are). The check then has no minimum count, and if the
+  /// existing rows agree, it is incomplete with these words.
   void not_recorded(const std::string& why) { not_recorded_ = why; }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
@@ -66,9 +66,10 @@ class CheckResultBuilder {
   void absorb(CheckResultBuilder part);
 
   /// Ends the check. Differs if anything diverged, or if fewer items than `floors` were compared or inspected;
-  /// incomplete if there are no items of `telling`, the kinds in which a fault could show; else holds, and `shown`
-  /// states what that proves.
-  LocatedResult conclude(const std::string& shown, const Counts& floors, const std::vector<std::string>& telling = {});
+  /// incomplete if there are no items of `revealing`, the kinds that could reveal a fault; otherwise holds, and `shown`
+  /// says what was shown.
+  LocatedResult conclude(const std::string& shown, const Counts& floors,
+                         const std::vector<std::string>& revealing = {});
   /// Ends the check with an outcome other than holds, unless something diverged: then it differs.
   LocatedResult conclude_as(Outcome outcome, const std::string& reason);
 

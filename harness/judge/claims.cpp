@@ -31,10 +31,10 @@ const CheckDescriptor& check_of(const std::string& name) {
   const auto nearest = nearest_word(name, names);
   throw InputError(
       fmt::format("no check is called `{}`{}", name,
-                  nearest ? fmt::format("; did you mean `{}`?", *nearest) : "; there are " + join(names, ", ")));
+                  nearest ? fmt::format("; did you mean `{}`?", *nearest) : "; the checks are " + join(names, ", ")));
 }
 
-bool asked_for(const CellPlan& plan, const std::string& check) {
+bool is_selected(const CellPlan& plan, const std::string& check) {
   return plan.checks.empty() || std::ranges::find(plan.checks, check) != plan.checks.end();
 }
 
@@ -44,7 +44,7 @@ bool accepted(const CellPlan& plan, const std::string& claim) {
 
 bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own) {
   if (check.required == Required::always) return true;
-  if (!asked_for(plan, check.name)) return false;
+  if (!is_selected(plan, check.name)) return false;
   return own || is_of_every_case(check.name);
 }
 
@@ -79,12 +79,12 @@ namespace {
 
 std::string how_to_compare_the_rest(const std::optional<LaunchFinding>& replay, bool recorded) {
   if (replay && !replay->ended_well())
-    return "The reference was run again to clip by the pipeline's norms, and failed: " + replay->words;
+    return "The reference was run again with the pipeline's norms, and failed: " + replay->words;
   if (replay)
-    return "The reference was run again with {norms_from}, but its record replays no norms: pass the path on to "
-           "plumbline.Record(norms_from=), and clip by what record.norm(total_norm) returns";
-  return fmt::format("To compare the rest, {}record the one device again with norms_from= the pipeline's record",
-                     recorded ? "" : "clip by what record.norm(total_norm) returns, and ");
+    return "The reference was run again with {norms_from}, but its record does not replay norms: pass the path to "
+           "plumbline.Record(norms_from=), and clip by the result of record.norm(total_norm)";
+  return fmt::format("To compare the rest, {}record the run on one device again with norms_from= the pipeline's record",
+                     recorded ? "" : "clip by the result of record.norm(total_norm), and ");
 }
 
 std::string why_diverged(const CellPlan& plan, const Record& reference, const Record& candidate, std::int64_t step) {
@@ -94,7 +94,7 @@ std::string why_diverged(const CellPlan& plan, const Record& reference, const Re
                      how_to_compare_the_rest(plan.replay_launch, recorded));
 }
 
-/// The first step without the rows that the check compares, if the recorders say so of each kind.
+/// The first step without the rows that the check compares, if the recorders report each kind.
 std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Record& reference,
                                           const Record& candidate) {
   std::optional<std::int64_t> first;
@@ -116,7 +116,7 @@ std::optional<std::int64_t> first_without(const CheckDescriptor& check, const Re
 void note_missing(const CellPlan& plan, const Record& reference, const Record& candidate,
                   std::optional<std::int64_t> norm_diverged_at, CheckResult& result) {
   const CheckDescriptor& check = check_of(result.name);
-  if (result.outcome == Outcome::incomplete && asked_for(plan, result.name))
+  if (result.outcome == Outcome::incomplete && is_selected(plan, result.name))
     result.from_step = first_without(check, reference, candidate);
   if (norm_diverged_at && check.values != Values::none && result.outcome == Outcome::holds) {
     const std::int64_t first = *norm_diverged_at + (check.values == Values::before_update ? 1 : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All checks, and what follows from their descriptors: which are required of a case, and which cannot be run for want
-// of rows that a recorder could not see.
+// All checks, and what follows from their descriptors: which are required, and which cannot run because a recorder
+// could not see the rows.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,19 @@ const std::vector<CheckDescriptor>& all_checks();
 /// Throws InputError naming the nearest.
 const CheckDescriptor& check_of(const std::string& check);
 
-bool asked_for(const CellPlan& plan, const std::string& check);
+bool is_selected(const CellPlan& plan, const std::string& check);
 /// True if the user accepts that this claim was not compared in full.
 bool accepted(const CellPlan& plan, const std::string& claim);
 /// True if a case of this plan does not hold while the check is incomplete. `own`: both records are of our own trainers
 /// at level full, which lack nothing.
 bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own);
 /// "the recorder could not see receives: torch 2.16.0 has no get_fwd_recv_ops": what the check needs and the records
-/// lack, and their reasons. Empty where they have it all. `could_compare`: of what it can compare the rest without.
+/// lack, with their reasons. Empty if nothing is missing. `could_compare`: the same for rows that the check can do
+/// without.
 std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,
                              bool could_compare);
 
-// What of a claim was not compared, from which step on, and why.
+// Which part of a claim was not compared, from which step on, and why.
 
 /// Completes the result of a check. One that holds up to the step whose clip coefficients differ by the rounding of a
 /// norm (`norm_diverged_at`, of JudgedChecks) becomes incomplete from there on.

@@ -66,8 +66,8 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("every", to_text(one.every), to_text(other.every));
   if (digest_of(one) != digest_of(other)) {
     differences.words.push_back(
-        fmt::format("the reference's tensors have digests of the kind {}, the candidate's {}: record one of the runs "
-                    "again with Record(digest=) as in the other",
+        fmt::format("the reference's tensors have {} digests, the candidate's {}: record one of the runs again with "
+                    "the other's Record(digest=)",
                     digest_of(one), digest_of(other)));
   }
   for (const std::string& words : why_other_places(one.mesh, other.mesh)) differences.words.push_back(words);
@@ -91,8 +91,8 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   compare_learning_rate_schedules(one, other, differences);
   if (one.tied.empty() != other.tied.empty()) {
     differences.words.push_back(
-        "the tied weights are listed in one manifest only; list them in both (`tied`, Record(tied=[[...]])): a rank "
-        "finds those that it holds");
+        "only one manifest lists the tied weights; list them in both (`tied`, Record(tied=[[...]])): a rank sees only "
+        "its own copies");
   }
 }
 
@@ -124,12 +124,11 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
   if (!perturbation.is_null()) {
     differences.words.push_back(
-        fmt::format("{} is a perturbed run (--perturb {}): its start was perturbed, so it cannot be compared", whose,
-                    json_text(perturbation)));
+        fmt::format("{} is a perturbed run (--perturb {}), which cannot be compared", whose, json_text(perturbation)));
   }
   if (!shadow_of.is_null()) {
-    differences.words.push_back(
-        fmt::format("{} is the float64 reference of a run in {}: it cannot be compared", whose, json_text(shadow_of)));
+    differences.words.push_back(fmt::format("{} is the float64 reference of a run in {}, which cannot be compared",
+                                            whose, json_text(shadow_of)));
   }
 }
 
@@ -138,14 +137,14 @@ void compare_starts(const Record& reference, const Record& candidate, Comparison
                     Differences& differences) {
   if (reference.first_step != candidate.first_step) {
     differences.words.push_back(
-        fmt::format("the reference begins at step {}, the candidate at step {}: nothing can be compared with the "
-                    "earlier steps; give the record that begins earlier as the reference",
+        fmt::format("the reference begins at step {}, the candidate at step {}: its earlier steps have no counterpart; "
+                    "use the record that begins earlier as the reference",
                     to_text(reference.first_step), to_text(candidate.first_step)));
   }
   if (comparison_mode == ComparisonMode::calibrated && candidate.first_step > 0) {
     differences.words.push_back(
-        fmt::format("the candidate resumes a run at step {}, and limits are measured on runs from their start: compare "
-                    "such a record in bits",
+        fmt::format("the candidate resumes a run at step {}, but limits are measured on whole runs: compare this "
+                    "record without --calibration",
                     to_text(candidate.first_step)));
   }
 }
@@ -236,8 +235,8 @@ bool several_gpu_models(const Manifest& manifest) {
 std::vector<std::string> why_the_same_run(const Record& one, const Record& other) {
   std::vector<std::string> words;
   if (one.manifest.run_id == other.manifest.run_id) {
-    words.push_back(fmt::format("both records are of one run (run id {}): a run is never compared with itself",
-                                one.manifest.run_id));
+    words.push_back(
+        fmt::format("both records are of the same run (run id {}): give two different runs", one.manifest.run_id));
   }
   for (const auto& rank : one.ranks) {
     const std::string folder = rank_folder(rank.rank);

@@ -18,7 +18,7 @@ namespace plumbline::judging {
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate,
                                             ComparisonMode comparison_mode = ComparisonMode::bits);
 
-/// Every reason why the reference is no run of the training that `shadow`, the calibration's float64 reference, was
+/// Every reason why the reference is not a run of the training that `shadow`, the calibration's float64 reference, was
 /// made for.
 std::vector<std::string> why_not_calibrated(const Manifest& shadow, const Manifest& reference);
 
@@ -34,7 +34,8 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
 /// suffix ("+cpu"), and `onednn`. nullopt if both are equal, or one is unknown.
 std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate);
 
-/// Keys of the optimizer ("optimizer.amsbound") that differ where there are several groups: those of one group.
+/// Keys of the optimizer ("optimizer.amsbound") that differ between records with several parameter groups: such keys
+/// describe only one group.
 std::vector<std::string> keys_not_judged(const Manifest& reference, const Manifest& candidate);
 
 /// True if the run used GPUs of more than one model.

@@ -45,28 +45,28 @@ class DataCoverage {
     if (step < 0 || step >= manifest_.steps) return;
     moves_ = moves_ || moved_since(before);
     builder_.inspect("microbatches", manifest_.microbatches);
-    told_ = std::max(told_, weighting_distance());
+    largest_distance_ = std::max(largest_distance_, weighting_distance());
     if (!of_step_.empty()) return;
     find_equal_microbatches(step, of_step_);
-    if (sizes_asked_for()) inspect_sizes(of_step_);
+    if (sizes_required()) inspect_sizes(of_step_);
   }
 
   /// The missing properties of the training; empty if there are none.
   std::vector<std::string> lacking() {
     std::vector<std::string> missing;
     if (reference_.steps() < 2)
-      missing.push_back("it has one step: state that is kept or lost between steps is not covered");
+      missing.push_back("the run has only one step, so state kept or lost between steps is not covered");
     missing.insert(missing.end(), of_step_.begin(), of_step_.end());
-    if (sizes_asked_for()) demand_weighting(told_, missing);
+    if (sizes_required()) demand_weighting(largest_distance_, missing);
     if (manifest_.level < RecordLevel::full) {
-      builder_.leave_out("whether parameters change (the record holds no tensors)");
+      builder_.leave_out("whether parameters change (the record has no tensors)");
     } else if (!moves_) {
-      missing.push_back("no parameter changes: a wrong update would go undetected");
+      missing.push_back("no parameter changes, so a wrong update would go undetected");
     }
     return missing;
   }
 
-  bool sizes_asked_for() const { return !request_.equal_lengths && manifest_.microbatches > 1; }
+  bool sizes_required() const { return !request_.equal_lengths && manifest_.microbatches > 1; }
 
  private:
   void demand_weighting(double apart, std::vector<std::string>& missing) {
@@ -74,7 +74,7 @@ class DataCoverage {
     builder_.measured(to_text(apart) + " relative difference in the most sensitive step");
     if (apart >= least) return builder_.margin(least / apart);
     missing.push_back(
-        fmt::format("losses cannot distinguish token weighting from a mean of means: they differ by {} (relative), and "
+        fmt::format("losses cannot distinguish token weighting from a mean of means: they differ by {} (relative), but "
                     "should differ by {}",
                     to_text(apart), to_text(least)));
   }
@@ -89,7 +89,7 @@ class DataCoverage {
         if (fresh) builder_.inspect("distinct_microbatches");
         if (fresh || first->second == m) continue;
         missing.push_back(fmt::format(
-            "microbatches {} and {} of step {} hold the same ids and labels: swapping the two would go undetected",
+            "microbatches {} and {} of step {} have the same ids and labels, so swapping them would go undetected",
             first->second, m, step));
         return;
       }
@@ -113,12 +113,12 @@ class DataCoverage {
     const auto demand = [&](bool there, const char* what) {
       if (!there) missing.emplace_back(what);
     };
-    demand(grows, "no length grows from one microbatch to the next");
-    demand(shrinks, "no length shrinks");
-    demand(repeats, "no length is repeated");
+    demand(grows, "no microbatch is longer than the one before");
+    demand(shrinks, "no microbatch is shorter than the one before");
+    demand(repeats, "no two microbatches have the same length");
     demand(lengths.contains(1), "no microbatch has length 1");
     demand(masked, "no microbatch is fully masked");
-    demand(valid.size() >= 2, "all microbatches have equally many valid tokens");
+    demand(valid.size() >= 2, "all microbatches have the same number of valid tokens");
   }
 
   /// Relative distance of the mean of the microbatches' mean losses from the token-weighted loss of the step. In the
@@ -165,7 +165,7 @@ class DataCoverage {
   const DataCoverageRequest& request_;
   CheckResultBuilder& builder_;
   bool moves_ = false;
-  double told_ = 0;                   ///< the largest over all steps
+  double largest_distance_ = 0;       ///< the largest over all steps
   std::vector<std::string> of_step_;  ///< of the first step with missing properties; later steps usually miss the same
 };
 
@@ -178,7 +178,7 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
                   to_text(least_distance(request))));
   if (!reference.record()) return without_looking("bench", Outcome::incomplete, reference.error()).result;
   if (reference.record()->manifest.level == RecordLevel::none)
-    return without_looking("bench", Outcome::incomplete, "a record of level none holds no data").result;
+    return without_looking("bench", Outcome::incomplete, "a record of level none has no data").result;
   DataCoverage bench(*reference.record(), request, builder);
   for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
     reference.go_to(*step);
@@ -188,11 +188,11 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
   const auto missing = bench.lacking();
   const std::string words =
       !missing.empty() ? "this data cannot expose every bug: " + join(missing, "; ")
-      : bench.sizes_asked_for()
+      : bench.sizes_required()
           ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are equal, losses distinguish "
             "token weighting from a mean of means, and parameters change"
-          : "no two microbatches are equal and steps change parameters; that microbatches differ in size "
-            "was not requested";
+          : "no two microbatches are equal, and steps change parameters; microbatches were not required to differ in "
+            "size";
   return builder.conclude_as(missing.empty() ? Outcome::holds : Outcome::incomplete, words).result;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data coverage: whether the data and steps of a training can show every fault. LocatedResult once per reference; how
-// much of it is required is up to the author of the sweep file.
+// much of it is required is decided in the sweep file.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct DataCoverageRequest {
 };
 
 /// The check `bench`. Demands microbatches whose lengths grow, shrink, repeat and are 1, one fully masked, unequal
-/// numbers of valid tokens, no two alike; losses for which token weighting and a mean of means differ by far more than
+/// numbers of valid tokens, no two equal; losses for which token weighting and a mean of means differ by far more than
 /// any limit; two steps, and parameters that change. Incomplete if any of this is missing, which the reason names, or
 /// if the record cannot be read. Reads the whole record.
 CheckResult judge_data_coverage(RecordReading reference, const DataCoverageRequest& request);

@@ -8,7 +8,7 @@
 
 namespace plumbline::judging {
 
-/// The coarse order. Findings that are no compared value have points, too: structure before the run; memory, schedule
+/// The coarse order. Findings other than compared values have points, too: structure before the run; memory, schedule
 /// and traffic off path, after it; and what only the complete records show, at the end.
 enum class OrderGroup : std::int8_t { structure, run, off_path, end };
 
@@ -49,7 +49,7 @@ enum class Structure : std::int8_t {
 };
 
 /// Off-path findings, ordered within a step: figures of the whole step, then its actions. The last figures of step -1
-/// are those of the whole record.
+/// are the whole record's.
 enum class OffPath : std::int8_t {
   state_of_rank,
   whole_record,
@@ -110,7 +110,7 @@ inline ExecutionPoint at_step_loss(std::int64_t step) {
   return in_step(step, StepPhase::step_loss);
 }
 
-/// `position`: the parameter's index in canonical order. Gradients are computed in reverse of it.
+/// `position`: the parameter's index in canonical order. Gradients are computed in the reverse order.
 inline ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage) {
   return in_step(step, StepPhase::gradients, -position, 0, stage);
 }

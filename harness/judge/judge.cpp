@@ -41,7 +41,7 @@ std::string optimizer_of(const RecordReading& reading) {
   return name != found->end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-/// A record at level full of which nothing is optional.
+/// A record at level full, in which nothing is optional.
 bool is_whole(const RecordReading& reading) {
   return reading.record() && reading.record()->manifest.conventions.optional.empty() &&
          reading.record()->manifest.level >= RecordLevel::full;
@@ -103,7 +103,7 @@ void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
     left_out.push_back(
-        fmt::format("steps in between: one of {0} was recorded, so step i here is step {0} i of the run", every));
+        fmt::format("the steps in between: one of {0} was recorded, so step i here is step {0} i of the run", every));
     for (CheckResult& check : verdict.checks) {
       if (check.first_divergence) name_step_of_run(manifest.every, *check.first_divergence);
     }
@@ -153,7 +153,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
 
   std::optional<ExecutionPoint> earliest;
   auto checks = judge_checks(plan, reference, candidate, repeated);
-  // A run without a readable record is required in all, too: completion says why.
+  // For a run without a readable record all claims are required; completion says why.
   const bool own = (!reference.record() || is_whole(reference)) && (!candidate.record() || is_whole(candidate));
   for (auto& judged : checks.results) {
     judged.result.required = is_required(plan, check_of(judged.result.name), own);

@@ -24,7 +24,7 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 /// any table is read; nullopt if it applies. Throws InputError for an unknown check.
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate);
 
-/// All checks' names in the order of the table, that of docs/checks.md.
+/// All checks' names, in the order of docs/checks.md.
 const std::vector<std::string>& check_names();
 
 }  // namespace plumbline

@@ -29,7 +29,7 @@ CellPlan with_ranks_of_pipeline(CellPlan plan, const Record* candidate) {
   return plan;
 }
 
-/// A replica of our pipeline is held against its part of one device's steps. Errors are reported by the reading.
+/// A replica of our pipeline is compared with its part of one device's steps. The reading reports errors.
 std::int64_t first_microbatch(const fs::path& reference, const fs::path& candidate) {
   try {
     const Manifest one = read_manifest(reference), other = read_manifest(candidate);
@@ -72,7 +72,7 @@ int weight(const CheckResult& check) {
   return 0;
 }
 
-/// The names of all places, "dp 1, tp 0: ", before what is said of them.
+/// The names of all places ("dp 1, tp 0: "), as a prefix of their findings.
 using PlaceNames = std::vector<std::string>;
 
 PlaceNames names_of_places(const std::vector<RecordsOfPipeline>& pipelines) {
@@ -153,13 +153,13 @@ class OneCheck {
 
 LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
                             const std::vector<JudgedCell>& judged) {
-  if (!asked_for(plan, "replicas"))
+  if (!is_selected(plan, "replicas"))
     return without_looking("replicas", Outcome::incomplete, "not requested in this case");
   const bool complete = std::ranges::all_of(judged, [](const JudgedCell& cell) {
     const auto& checks = cell.verdict.checks;
     return std::ranges::find(checks, "completion", &CheckResult::name)->outcome == Outcome::holds;
   });
-  if (!complete) return without_looking("replicas", Outcome::incomplete, "a run is not complete: see completion");
+  if (!complete) return without_looking("replicas", Outcome::incomplete, "a run did not complete: see completion");
   std::vector<fs::path> records;
   for (const auto& pipeline : pipelines) records.push_back(pipeline.candidate);
   return compare_replicas(records);

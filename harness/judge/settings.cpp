@@ -20,7 +20,7 @@ std::string named(const std::string& text) {
   return text.empty() ? "absent" : text;
 }
 
-/// Of both spellings; of a key that both have, the newer one's value.
+/// Reads both spellings; if a config has both, the newer one's value counts.
 Json rope_object(const Json& config) {
   std::map<std::string, Json> merged;
   for (const char* spelling : {"rope_scaling", "rope_parameters"}) {
@@ -44,7 +44,7 @@ Json rope_of(const Json& config) {
   for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
     plain[key] = value_or(rope, key, nullptr);
   }
-  // Scaled by the context of the model if there is no other.
+  // Scaled by the context of the model unless another is given.
   const bool by_context = plain["rope_type"] != "default" && plain["rope_type"] != "linear";
   Json& context = plain["original_max_position_embeddings"];
   if (by_context && context.is_null()) context = value_or(config, "max_position_embeddings", 2048);
@@ -133,7 +133,7 @@ std::vector<std::string> other_optimizer_keys(const Json& reference, const Json&
   return others;
 }
 
-/// True if either has several groups: settings are then those of one group, and the ranks of the other record may hold
+/// True if either has several groups: its settings then describe one group, and the ranks of the other record may hold
 /// another.
 bool of_several_groups(const Json& reference, const Json& candidate) {
   return !value_or(reference, "groups", nullptr).is_null() || !value_or(candidate, "groups", nullptr).is_null();

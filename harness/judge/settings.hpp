@@ -26,11 +26,11 @@ class Differences {
   std::string one_, other_;
 };
 
-/// `fallback` also for null, and for what is no object.
+/// Returns `fallback` also for null, and if the value is not an object.
 Json value_or(const Json& object, const std::string& key, const Json& fallback);
 
-/// Of two Llamas: every key but those that change nothing (support/llama_keys.hpp), also one that only one of them has.
-/// Throws InputError for a config that cannot be used.
+/// For two Llamas: every key except those that change nothing (support/llama_keys.hpp), even if only one of them has
+/// it. Throws InputError for a config that cannot be used.
 void compare_models(const Json& reference, const Json& candidate, Differences& differences);
 /// Compares every key of the config of another model, except a library's own notes.
 void compare_configs(const Json& reference, const Json& candidate, Differences& differences);

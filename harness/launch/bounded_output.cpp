@@ -45,7 +45,7 @@ BoundedOutput::BoundedOutput(const std::filesystem::path& file, std::int64_t fir
     const int why = errno;
     close_one(file_);
     close_one(stop_);
-    throw SystemError(std::string("no pipe can be made: ") + std::strerror(why));
+    throw SystemError(std::string("cannot make a pipe: ") + std::strerror(why));
   }
   outlet_ = ends[0];
   inlet_ = ends[1];
@@ -107,7 +107,7 @@ void BoundedOutput::drop_all_but_last() {
 
 void BoundedOutput::write_last() {
   drop_all_but_last();
-  if (left_out_ > 0) last_.insert(0, "\n[" + std::to_string(left_out_) + " bytes are left out here]\n");
+  if (left_out_ > 0) last_.insert(0, "\n[" + std::to_string(left_out_) + " bytes omitted]\n");
   write_all(file_, last_.data(), std::ssize(last_));
 }
 

@@ -13,7 +13,7 @@
 namespace plumbline {
 namespace {
 
-/// nullopt if there is no such program.
+/// nullopt if the program does not exist.
 std::optional<std::string> version_of(const std::string& program) {
   LaunchFinding finding;
   std::string answer;
@@ -29,7 +29,7 @@ std::optional<std::string> version_of(const std::string& program) {
   } catch (const SystemError&) {
     return std::nullopt;
   }
-  if (finding.interrupted) throw SystemError(finding.words + " before anything was started");
+  if (finding.interrupted) throw SystemError(finding.words + " before anything started");
   return answer;
 }
 

@@ -7,7 +7,7 @@
 namespace plumbline {
 
 /// launcher_command (mpi_launcher.hpp) of this machine's launcher: mpirun, mpiexec, or srun inside of a Slurm job.
-/// Cached; only runs them with --version. That of Open MPI 4 if there is none or it is unknown.
+/// Cached; only runs them with --version. Open MPI 4's if none is found or it is unknown.
 const std::string& default_launcher();
 
 }  // namespace plumbline

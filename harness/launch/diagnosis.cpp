@@ -105,7 +105,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
   }
   if (const RankSight* hanging = hanging_in_its_wait(ranks)) {
     return prefixed(
-        blame(ranks, *hanging, "hangs: it no longer polls for what it awaits from " + rank_text(hanging->peer) + ","));
+        blame(ranks, *hanging, "hangs: it stopped polling for what it awaits from " + rank_text(hanging->peer) + ","));
   }
   for (const auto& rank : ranks) {
     const auto cycle = cycle_from(ranks, rank.rank);
@@ -118,7 +118,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
     }
     return {cycle.front(), words};
   }
-  // No cycle: every chain ends at a rank that waits for none. The end of most chains held the others up.
+  // No cycle: every chain ends at a rank that does not wait. The rank at the end of most chains delayed the others.
   const RankSight* culprit = nullptr;
   std::ptrdiff_t most = -1;
   for (const auto& candidate : ranks) {
@@ -132,7 +132,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
       culprit = &candidate;
     }
   }
-  if (culprit == nullptr) return {std::nullopt, prefix + "no rank was found that the others waited for"};
+  if (culprit == nullptr) return {std::nullopt, prefix + "the ranks did not wait for any particular rank"};
   return prefixed(blame(ranks, *culprit, "made no progress; it was last seen"));
 }
 
@@ -182,7 +182,7 @@ Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed
     }
     const auto first = std::ranges::find_if(ranks, &RankSight::failed_first);
     if (first == ranks.end()) return {};
-    return {first->rank, rank_text(first->rank) + "'s process did not end as expected"};
+    return {first->rank, rank_text(first->rank) + "'s process ended unexpectedly"};
   }
   std::vector<std::int64_t> living, still;
   for (const auto& rank : ranks) {
@@ -241,7 +241,7 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
   const bool deadline =
       std::ranges::any_of(ranks, [](const RankSight& rank) { return rank.exit && rank.exit->status == "timeout"; });
   return blame_by_waiting(ranks, limit_text ? "the time limit of " + *limit_text + " passed: "
-                                 : deadline ? "a deadline passed: "
+                                 : deadline ? "a wait timed out: "
                                             : "");
 }
 

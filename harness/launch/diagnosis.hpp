@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the cause of a failed run: from each rank's last action to the rank that held up the others.
+// Finds the cause of a failed run: from each rank's last action to the rank that delayed the others.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ struct Diagnosis {
 /// the only waiting rank that hangs in its wait; the end of the chain of waiting ranks.
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text);
 
-/// If all ranks ended well (exit.json): the process that did not exit, usually in MPI_Finalize. `timed_out`: some still
-/// lived when the launcher's time limit expired. Empty words if nothing is known.
+/// If all ranks completed (exit.json has status ok): the process that did not exit, usually in MPI_Finalize.
+/// `timed_out`: some still lived when the launcher's time limit expired. Empty words if nothing is known.
 Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed_out);
 
 /// Rank and signal from the output of Open MPI's mpirun ("process rank 2 with PID ... exited on signal 9", the first

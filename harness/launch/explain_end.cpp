@@ -82,7 +82,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   } else if (end.launcher_signal && !named) {
     finding.words = launcher + " was killed by signal " + signal_text(*end.launcher_signal) + ", which ends its ranks";
   } else if (was_interrupted(end, finding, output)) {
-    finding.words = ended + " without reporting a failed rank, as when it is signalled to end";
+    finding.words = ended + " without reporting a failed rank, as if it received a signal to end";
   } else if (!end.any_seen && !known) {
     finding.started = false;
     finding.culprit_rank = rank_in(said, speaker);
@@ -97,7 +97,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   } else if (all_ended_well(end.sights)) {
     const auto last = diagnose_after_the_run(end.sights, finding.timed_out);
     finding.culprit_rank = last.culprit;
-    finding.words = limit + "every rank ended well, but " + (last.words.empty() ? ended : last.words) +
+    finding.words = limit + "every rank completed, but " + (last.words.empty() ? ended : last.words) +
                     (said.empty() ? "" : ": " + said);
   } else if (!tells) {
     finding.culprit_rank = rank_in(said, speaker);
@@ -108,7 +108,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
       finding.words = ended + " before the first step" + last_line;
     } else {
       finding.words = (finding.timed_out ? limit + "its" : ended + "; its") +
-                      " ranks write no heartbeat, so their actions are unknown" + last_line;
+                      " ranks do not write heartbeats, so their actions are unknown" + last_line;
     }
   } else {
     const auto diagnosis = diagnose(end.sights, finding.timed_out ? std::optional(passed) : std::nullopt);

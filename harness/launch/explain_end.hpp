@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explanation of a run that did not end well.
+// Explanation of a run that crashed or timed out.
 #pragma once
 
 #include <cstdint>

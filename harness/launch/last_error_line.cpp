@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-constexpr std::size_t most_characters = 400;  // of what is quoted in a sentence
+constexpr std::size_t most_characters = 400;  // quoted in a sentence
 
 std::string loaded_libtorch() {
   const char* searched = std::getenv("LD_LIBRARY_PATH");
@@ -32,7 +32,7 @@ std::string loaded_libtorch() {
 }
 
 /// The loader's line about a program that was started with another LibTorch than its own, in words; other lines
-/// unchanged. Such a program ends before it can say so itself.
+/// unchanged. Such a program ends before it can report this itself.
 std::string in_words(const std::string& line) {
   // No std::regex: it recurses once per character, and a line may have any length.
   constexpr std::string_view lookup = ": symbol lookup error: ", undefined = "undefined symbol: ";
@@ -44,7 +44,7 @@ std::string in_words(const std::string& line) {
       std::ranges::any_of(scopes, [&](const char* scope) { return symbol.find(scope) != std::string::npos; });
   if (!symbol.starts_with("_Z") || !of_libtorch) return line;
   return fmt::format(
-      "{}: {} is loaded, which lacks {}: this program was compiled for another version; remove the other LibTorch from "
+      "{}: {} is loaded, but lacks {}: this program was compiled for another version; remove the other LibTorch from "
       "LD_LIBRARY_PATH and LD_PRELOAD",
       program.substr(program.rfind('/') + 1), loaded_libtorch(), symbol.substr(0, symbol.find_first_of(" ,")));
 }
@@ -67,7 +67,7 @@ char rule_of(const std::string& line) {
              : '\0';
 }
 
-/// The launcher only says that it ends, and whose end was the first.
+/// The launcher only reports that it ends, and which rank ended first.
 bool tells_only_the_end(const std::string& banner) {
   constexpr std::array signs = {"Primary job ",      "detected that one or more", "noticed that process rank",
                                 "has exited due to", "MPI_ABORT was invoked",     "BAD TERMINATION"};
@@ -78,7 +78,7 @@ bool says_something(const std::string& line) {
   return line.find_first_not_of(" \t-*=") != std::string::npos;
 }
 
-/// Sorts lines into those of programs and a launcher's banners: what stands between two rules, and what it logs without
+/// Separates programs' lines from a launcher's banners: text between two rules, and what it logs without
 /// a break.
 class Sorted {
  public:
@@ -94,7 +94,8 @@ class Sorted {
       if (open_ == '\0' && says_something(line)) last_ = line;
     }
   }
-  /// The last line outside of banners; else the first banner that says more than who ended, in one line; else the last.
+  /// The last line outside of banners; else, in one line, the first banner that has more than the rank that ended; else
+  /// the last banner.
   std::string reason() {
     end_log();
     for (const std::string& line : inside_) {  // a rule without a second is none

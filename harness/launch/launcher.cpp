@@ -102,7 +102,7 @@ pid_t start(const Launch& launch, const fs::path& program, const std::string& sc
   std::vector<std::string> environment = run_environment(launch, scratch, tree.mark());
   std::vector<char*> arguments = pointers(command), variables = pointers(environment);
   int report[2] = {-1, -1};
-  if (pipe2(report, O_CLOEXEC) != 0) throw SystemError(std::string("no pipe can be made: ") + std::strerror(errno));
+  if (pipe2(report, O_CLOEXEC) != 0) throw SystemError(std::string("cannot make a pipe: ") + std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
@@ -114,7 +114,7 @@ pid_t start(const Launch& launch, const fs::path& program, const std::string& sc
   int why = child < 0 ? fork_error : 0;
   if (child > 0 && read(report[0], &why, sizeof why) == sizeof why) waitpid(child, nullptr, 0);
   close(report[0]);
-  if (why != 0) throw SystemError(program.string() + ": cannot be started (" + std::strerror(why) + ")");
+  if (why != 0) throw SystemError(program.string() + ": cannot start (" + std::strerror(why) + ")");
   tree.begins_with(child);
   out.started();
   error.started();
@@ -172,7 +172,7 @@ class StoppedStart {
 void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, bool any_rank, std::int64_t processes) {
   const auto fault = launcher_fault({.launcher = launch.command.front(),
                                      .program = launch.speaker,
-                                     .asked = launch.ranks,
+                                     .requested = launch.ranks,
                                      .processes = processes,
                                      .any_rank = any_rank,
                                      .world_size = claimed_world(launch.record),
@@ -188,7 +188,7 @@ void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, b
 fs::path find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (access(name.c_str(), X_OK) == 0) return fs::absolute(name);
-    throw SystemError(name + ": no such program; build it, or name the folder that holds the trainers with --trainers");
+    throw SystemError(name + ": no such program; build it, or give the folder of the trainers with --trainers");
   }
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
@@ -196,7 +196,7 @@ fs::path find_program(const std::string& name) {
     const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
     if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
   }
-  throw SystemError(name + " is not on this machine's PATH; " + how_to_install(name) +
+  throw SystemError(name + " is not on PATH; " + how_to_install(name) +
                     ", or name another launcher in the sweep file (key launcher)");
 }
 
@@ -210,7 +210,7 @@ std::int64_t free_port() {
   const bool found = probe >= 0 && bind(probe, plain, size) == 0 && getsockname(probe, plain, &size) == 0;
   const int why = errno;
   if (probe >= 0) close(probe);
-  if (!found) throw SystemError(std::string("no free port can be found: ") + std::strerror(why));
+  if (!found) throw SystemError(std::string("cannot find a free port: ") + std::strerror(why));
   return ntohs(address.sin_port);
 }
 
@@ -244,7 +244,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     take_status(WNOHANG);
     const auto now = Clock::now();
     if (status) break;
-    if (signals.asked()) finding.interrupted = true;
+    if (signals.stop_requested()) finding.interrupted = true;
     lasted += std::min<Clock::duration>(now - last_poll, longest_poll_gap);
     last_poll = now;
     if (lasted >= launch.time_limit) finding.timed_out = true;
@@ -287,7 +287,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   if (finding.interrupted) {
     finding.words = std::string("stopped by ") + signals.name();
   } else if (launch.ranks > 0 && (!ended_itself || finding.exit_code != 0 || watch.trouble())) {
-    // The signal that ended a launcher is not that of its ranks.
+    // The signal that ended a launcher did not end its ranks.
     const auto signal = ended_itself && WIFSIGNALED(*status) ? std::optional(WTERMSIG(*status)) : std::nullopt;
     LaunchEnd end{launch, sights, any_seen};
     (watch.is_rank(child) ? end.own_signal : end.launcher_signal) = signal;
@@ -297,15 +297,15 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     explain(end, finding);
     if (ended_for_its_stop)
       finding.words += ", for " + std::to_string(launch.stopped_start_limit.count() / 1000) +
-                       " s: nothing else detects that, so the run was ended";
+                       " s: nothing else detects this, so the run was ended";
   } else if (behind > 0 && !all_ended_well(sights)) {
     finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
                     (behind == 1 ? " process" : " processes") +
-                    " running in the background, which the sweep ended: a command must run as long as its ranks";
+                    " running in the background, which the sweep killed: a command must not end before its ranks";
   }
   if (!unkillable.empty()) {
     if (!finding.words.empty()) finding.words += "; ";
-    finding.words += "processes that could not be ended: " + std::to_string(unkillable.size());
+    finding.words += "processes that could not be killed: " + std::to_string(unkillable.size());
   }
   return finding;
 }

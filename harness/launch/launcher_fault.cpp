@@ -33,7 +33,7 @@ std::optional<std::string> slots_line(const std::string& said) {
 std::optional<std::string> alone_line(const std::string& said) {
   const auto sign = said.find("each alone in its MPI world");
   if (sign == std::string::npos) return std::nullopt;
-  const auto begin = said.rfind('\n', sign) + 1;  // 0 if there is none
+  const auto begin = said.rfind('\n', sign) + 1;  // 0 without one
   const std::string line = printable(said.substr(begin, said.find('\n', sign) - begin));
   return line.substr(line.find(": ") + 2);
 }
@@ -64,7 +64,7 @@ std::string nothing_started(const LauncherSight& sight) {
   if (sight.timed_out) return sight.launcher + " started nothing within the time limit: " + none + correct_it;
   if (sight.exit_code == 0) {
     return sight.launcher + " started nothing and ended with code 0: " + none + " of the " +
-           std::to_string(sight.asked) + " asked for" + correct_it;
+           std::to_string(sight.requested) + " requested" + correct_it;
   }
   const std::string words = banner_text(sight.said);
   return sight.launcher + " ended with code " + exit_code_text(sight.exit_code) + " and started nothing: " + none +
@@ -79,13 +79,13 @@ std::string another_mpi(const LauncherSight& sight) {
 
 /// With MPI, the record has another world size than requested.
 std::string other_world(const LauncherSight& sight, std::int64_t world) {
-  const std::string asked = std::to_string(sight.asked) + " were asked for";
-  if (world > 1) return sight.launcher + " started " + count_text(world, "rank") + " where " + asked + correct_it;
+  const std::string requested = std::to_string(sight.requested) + " were requested";
+  if (world > 1) return sight.launcher + " started " + count_text(world, "rank") + ", but " + requested + correct_it;
   if (sight.processes > 1) {
     return sight.launcher + " started " + std::to_string(sight.processes) + " processes of " + sight.program +
-           " that do not form one world: each has world size 1 (" + asked + ")." + another_mpi(sight);
+           " that do not form one world: each has world size 1 (" + requested + ")." + another_mpi(sight);
   }
-  return sight.launcher + " started one process of " + sight.program + " where " + asked + correct_it;
+  return sight.launcher + " started one process of " + sight.program + ", but " + requested + correct_it;
 }
 
 }  // namespace
@@ -97,13 +97,14 @@ std::optional<std::string> launcher_fault(const LauncherSight& sight) {
       return "MPI_Init of " + sight.program + " failed under " + sight.launcher + ": " + *refused + another_mpi(sight);
     }
     if (const auto slots = slots_line(sight.said)) {
-      return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it printed: " + *slots +
+      return sight.launcher + " has too few slots for " + count_text(sight.requested, "rank") +
+             "; it printed: " + *slots +
              ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "
-             "slots, or ask for fewer ranks";
+             "slots, or request fewer ranks";
     }
     if (sight.processes == 0 && !shows_started_processes(sight)) return nothing_started(sight);
   }
-  if (sight.world_size && *sight.world_size != sight.asked) return other_world(sight, *sight.world_size);
+  if (sight.world_size && *sight.world_size != sight.requested) return other_world(sight, *sight.world_size);
   return std::nullopt;
 }
 

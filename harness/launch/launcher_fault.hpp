@@ -12,7 +12,7 @@ namespace plumbline {
 struct LauncherSight {
   std::string launcher;        ///< "mpirun"
   std::string program;         ///< the started program: "plumbline-pipeline"
-  std::int64_t asked = 0;      ///< requested ranks
+  std::int64_t requested = 0;  ///< requested ranks
   std::int64_t processes = 0;  ///< observed processes of the program
   bool any_rank = false;       ///< a rank left traces in the record
   /// Number of ranks in the record if they are processes; nullopt if they are threads or it is unknown.
@@ -23,9 +23,9 @@ struct LauncherSight {
   std::string folder;  ///< folder of command and output
 };
 
-/// What the launcher did, the evidence, and advice; nullopt if the launcher worked. Distinguishes: too few slots, one
-/// process instead of several, processes that each act as a single rank (mpirun of another MPI), fewer or more ranks,
-/// nothing started, with exit code 0 or another.
+/// Says what the launcher did, with evidence and advice; nullopt if the launcher worked. Distinguishes: too few slots,
+/// one process instead of several, processes that each act as a single rank (mpirun of another MPI), fewer or more
+/// ranks, nothing started, with exit code 0 or another.
 std::optional<std::string> launcher_fault(const LauncherSight& sight);
 
 }  // namespace plumbline

@@ -25,7 +25,7 @@ std::vector<fs::path> linked_libraries(const fs::path& program) {
   question.time_limit = std::chrono::seconds(30);
   StopSignals signals;
   const auto finding = launch(question, signals);
-  if (finding.interrupted) throw SystemError(finding.words + " before anything was started");
+  if (finding.interrupted) throw SystemError(finding.words + " before anything started");
   std::vector<fs::path> libraries;
   std::ifstream in(question.folder / "stdout.txt");
   for (std::string line; std::getline(in, line);) {  // "libm.so.6 => /lib/libm.so.6 (0x00007f...)"

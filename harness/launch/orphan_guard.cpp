@@ -71,7 +71,7 @@ void close_all_but_input() {
   while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) continue;
   try {
     end_remaining_processes(launcher);
-  } catch (const SystemError&) {  // there is nobody to report to
+  } catch (const SystemError&) {  // nobody is left to report to
   }
   _exit(0);
 }
@@ -80,7 +80,7 @@ class OrphanGuard {
  public:
   OrphanGuard() : launcher_(getpid()) {
     int life[2] = {-1, -1};
-    if (pipe2(life, O_CLOEXEC) != 0) throw SystemError(std::string("no pipe can be made: ") + std::strerror(errno));
+    if (pipe2(life, O_CLOEXEC) != 0) throw SystemError(std::string("cannot make a pipe: ") + std::strerror(errno));
     guard_ = fork();
     if (guard_ == 0) watch_over(launcher_, life[0]);
     const int why = errno;
@@ -88,7 +88,7 @@ class OrphanGuard {
     life_ = life[1];
     if (guard_ > 0) return;
     close(life_);
-    throw SystemError(std::string("no process can be made: ") + std::strerror(why));
+    throw SystemError(std::string("cannot make a process: ") + std::strerror(why));
   }
   ~OrphanGuard() {
     close(life_);

@@ -177,7 +177,7 @@ void ProcessTree::kill_all_but(pid_t but) const {
 std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root) const {
   using Clock = std::chrono::steady_clock;
   const auto kill_root = grace + std::chrono::milliseconds(500), give_up = kill_root + std::chrono::seconds(5);
-  std::set<pid_t> asked;
+  std::set<pid_t> requested;
   auto begin = Clock::now();
   for (bool first = grace.count() > 0;; first = false) {
     const auto left = living();
@@ -198,7 +198,7 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
     } else {
       for (const auto& process : left) {
         if (root_lives && process.pid != root) continue;
-        if (asked.insert(process.pid).second) kill(process.pid, SIGTERM);
+        if (requested.insert(process.pid).second) kill(process.pid, SIGTERM);
       }
       if (first) begin = Clock::now();  // nobody is killed who was not asked, however busy the machine is
     }
@@ -223,7 +223,7 @@ void ProcessTree::abandon() const noexcept {
 void StartedProcesses::glance() {
   for (const ProcessState& process : tree_.living()) {
     if (seen_.contains(process.pid)) continue;
-    // Descendants of a counted process are no ranks. Parents come before their children.
+    // Descendants of a counted process are not ranks. Parents come before their children.
     if (seen_.contains(process.parent) || below_.contains(process.parent)) {
       below_.insert(process.pid);
       continue;

@@ -15,8 +15,8 @@
 
 namespace plumbline {
 
-/// Of its main thread, from /proc/<pid>/status: one per poll if it waits. nullopt if it is gone or a zombie. All
-/// functions here throw SystemError if /proc cannot be read, for example at the limit of open files.
+/// The main thread's switches, from /proc/<pid>/status: one for each poll while it waits. nullopt if it is gone or a
+/// zombie. All functions here throw SystemError if /proc cannot be read, for example at the limit of open files.
 std::optional<std::int64_t> voluntary_switches(pid_t pid);
 
 /// All living processes with the mark of a tree that process `maker` created, wherever they are now.
@@ -24,7 +24,7 @@ std::vector<pid_t> processes_marked_by(pid_t maker);
 
 /// All descendants of a child that is started from now on. The caller becomes the kernel's "child subreaper", so that
 /// orphaned descendants become its children and cannot leave the tree. Existing children are not affected. Several
-/// trees may live at once: an orphan belongs to the tree that has seen it before or whose mark it has, otherwise to the
+/// trees may live at once: an orphan belongs to the tree that saw it before or whose mark it has, otherwise to the
 /// last tree. While a tree lives, the caller must not start processes outside of trees.
 class ProcessTree {
  public:

@@ -26,7 +26,7 @@ constexpr std::chrono::seconds longest_without_switch{1};
 /// Interval for scanning all processes of the tree, which takes time.
 constexpr std::chrono::milliseconds between_looks_for_stopped{250};
 
-/// nullopt if it does not exist or cannot be read: a rank that died while writing it has no exit file.
+/// nullopt if it does not exist or is unreadable: a rank that died while writing it counts as one without an exit file.
 std::optional<ExitFile> exit_of(const fs::path& folder) {
   try {
     return read_exit_file(folder / "exit.json");

@@ -58,8 +58,8 @@ ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& pa
     } while (lock_ < 0 && !exists(path_));
     if (exists(path_)) return;
   }
-  throw SystemError("no temporary folder can be made (" + why +
-                    "); free space there or set TMPDIR to a folder that may be written to");
+  throw SystemError("cannot make a temporary folder (" + why +
+                    "); free space there, or set TMPDIR to a writable folder");
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -16,7 +16,7 @@ class ScratchFolder {
  public:
   /// Creates it in the first of `parents` that is writable and has enough free bytes. `before_lock`, for tests, is
   /// called between the creation of the folder and of the lock that protects it from other plumblines. Throws
-  /// SystemError if there is no such parent.
+  /// SystemError if the parent does not exist.
   explicit ScratchFolder(std::int64_t bytes = 0, const std::vector<std::filesystem::path>& parents = default_parents(),
                          const std::function<void(const std::filesystem::path&)>& before_lock = {});
   ~ScratchFolder();

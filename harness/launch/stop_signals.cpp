@@ -32,7 +32,7 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   // Repeated Ctrl-C may still be pending: it requested the stop that has been done, and must not kill the caller now.
-  asked();
+  stop_requested();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   sigaction(SIGCHLD, &child_before_, nullptr);
 }
@@ -50,7 +50,7 @@ bool StopSignals::wait(std::chrono::milliseconds at_most) {
   return stop_signal_ != 0;
 }
 
-bool StopSignals::asked() {
+bool StopSignals::stop_requested() {
   const timespec now{0, 0};
   for (int signal = 0; (signal = sigtimedwait(&watched_, nullptr, &now)) > 0;) {
     note(signal);

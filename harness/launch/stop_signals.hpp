@@ -24,7 +24,7 @@ class StopSignals {
   /// Sleeps until a signal or for `at_most`; returns true if a stop has been requested, now or earlier.
   bool wait(std::chrono::milliseconds at_most);
   /// True if a stop has been requested; does not sleep.
-  bool asked();
+  bool stop_requested();
   /// "SIGINT": the first such signal; empty if there was none.
   const char* name() const;
 

@@ -47,7 +47,7 @@ std::map<Item, ItemError> errors_from(const fs::path& path) {
                                                                                  each.at(3).get<bool>()};
     }
   } catch (const Json::exception&) {
-    throw InputError(path.string() + ": not as this program writes it; remove it to run it again");
+    throw InputError(path.string() + ": was not written by this program; remove it to run it again");
   }
   return errors;
 }
@@ -113,7 +113,7 @@ class Calibrating {
     const fs::path mark = folder() / "calibrating.json";
     was_there_ = path_exists(folder());
     if (options_.resume && !path_exists(mark)) {
-      throw InputError(folder().string() + ": holds no calibration to resume; omit --resume to start one");
+      throw InputError(folder().string() + ": does not contain a calibration to resume; omit --resume to start one");
     }
     if (!options_.resume && was_there_ && (!folder_exists(folder()) || !fs::is_empty(folder()))) {
       throw InputError(fmt::format("{}: already exists; {}choose another --record. Nothing was overwritten.",
@@ -128,8 +128,8 @@ class Calibrating {
     const JsonKeys kept(mark, json);
     if (kept.text("schema") != schema || kept.text("fingerprint") != print) {
       throw InputError(folder().string() +
-                       ": holds a calibration of something else: the run file, the model or the trainer have changed "
-                       "since; choose another --record. Nothing was overwritten.");
+                       ": contains another calibration: the run file, the model or the trainer changed since; choose "
+                       "another --record. Nothing was overwritten.");
     }
   }
 
@@ -162,14 +162,14 @@ class Calibrating {
     const auto errors = measure_errors(read_record(record), shadow);
     write_json(errors_file, to_json(errors));
     std::error_code ignored;
-    fs::remove_all(record, ignored);  // its dumps are large and no longer needed
+    fs::remove_all(record, ignored);  // its dumps are large and not needed anymore
     say(name, seconds, "largest error " + short_text(largest(errors)));
     return errors;
   }
 
   /// Runs to the end; returns the seconds.
   double start(const std::string& name, const fs::path& record, const std::vector<std::string>& arguments) {
-    if (signals_.asked()) throw stopped(std::string("stopped by ") + signals_.name() + " before " + name);
+    if (signals_.stop_requested()) throw stopped(std::string("stopped by ") + signals_.name() + " before " + name);
     const fs::path place = folder() / "launches" / name;
     make_way(record, place, {});
     write_file(folder() / "run.toml", run_);
@@ -240,19 +240,20 @@ void start_from_calibration(PlannedCell& cell, const fs::path& folder) {
 Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
   if (options.null_runs < static_cast<std::int64_t>(least_null_runs)) {
     throw InputError(
-        fmt::format("--null {}: at least {} perturbed runs are needed to measure what equivalent changes do",
+        fmt::format("--null {}: needs at least {} perturbed runs to measure the effect of equivalent changes",
                     options.null_runs, least_null_runs));
   }
   find_program((options.trainers / reference_program).string());
   const RunFacts facts = read_run_facts(options.run_file, options.changes);
   if (facts.dtype == mixed_precision) {
     throw InputError(options.run_file.string() +
-                     ", key train.precision: mixed has no float64 reference. Compare it in bits");
+                     ", key train.precision: a float64 reference of mixed precision does not exist; compare without "
+                     "limits (tier = \"bits\")");
   }
   if (facts.dtype == "float64") {
     throw InputError(
         options.run_file.string() +
-        ", key train.dtype: float64 has no float64 reference: that would be the run itself. Compare it in bits");
+        ", key train.dtype: float64 would be its own float64 reference; compare without limits (tier = \"bits\")");
   }
   return Calibrating(options, facts, signals, log).run();
 }
@@ -277,18 +278,17 @@ std::string calibration_text(const Calibration& calibration, const fs::path& fol
       "factor {}: 2 x {}",
       calibration.limits.size(), calibration.null_runs, calibration.dtype, short_text(own), short_text(null),
       short_text(calibration.factor), short_text(noise ? calibration.left_out : other_kernels));
-  text += noise ? ", by which one perturbed run exceeded all the others\n"
+  text += noise ? ", by which one perturbed run exceeded all others\n"
                 : fmt::format(", the allowance for other kernels; one perturbed run went {} x beyond all the others\n",
                               short_text(calibration.left_out));
   if (at_ceiling > 0)
     text += fmt::format(
-        "{} limits are {}, the largest limit there is: there this run amplifies rounding so much that "
-        "little can be detected\n",
+        "{} limits are {}, the largest possible: this run amplifies rounding so much that they detect little\n",
         at_ceiling, short_text(limit_ceiling));
   if (beyond > 0)
     text += fmt::format(
-        "DOES NOT HOLD: in {} items perturbed runs exceed the largest limit there is: this run amplifies "
-        "rounding, and no limit can be given there\n",
+        "DOES NOT HOLD: for {} items perturbed runs exceed the largest possible limit: this run amplifies rounding too "
+        "much\n",
         beyond);
   return text + fmt::format(
                     "next: run the candidate with {0}/candidate.toml, then\n  plumbline compare {0}/reference "

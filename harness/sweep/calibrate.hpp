@@ -25,7 +25,7 @@ struct CalibrateOptions {
   std::filesystem::path trainers;                     ///< folder of plumbline-reference
   bool resume = false;
   std::string label = {};         ///< prefix of each run's name in the log
-  std::string resume_words = {};  ///< advice on resuming after a stop; empty: that of the command line
+  std::string resume_words = {};  ///< advice on resuming after a stop; empty: the command line's
 };
 
 /// Lets the case start from the reference's initial parameters, and be judged within the limits, of the calibration in

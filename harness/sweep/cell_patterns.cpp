@@ -69,7 +69,7 @@ std::vector<std::string> cells_named(const std::vector<std::string>& wanted, con
       continue;
     }
     const auto patterns = parts_of(option);
-    if (patterns.empty()) throw InputError("--cells: names no case; omit it to run all (--list prints them)");
+    if (patterns.empty()) throw InputError("--cells: is empty; omit it to run all cases (--list prints them)");
     for (const auto& pattern : patterns) {
       bool matches = false;
       for (const auto& id : ids) {
@@ -92,8 +92,8 @@ void refuse_unknown_cell(const std::string& where, const std::string& wanted, co
   for (std::size_t i = 0; i < near.size(); ++i) {
     meant += (i == 0 ? "; did you mean " : i + 1 == near.size() ? " or " : ", ") + near[i];
   }
-  throw InputError(where + ": \"" + wanted + "\" " + (pattern ? "matches no case" : "is no case") + " of this sweep" +
-                   (meant.empty() ? "" : meant + "?") + " (--list prints them all)");
+  throw InputError(where + ": \"" + wanted + "\" " + (pattern ? "matches no case" : "is not a case") +
+                   " of this sweep" + (meant.empty() ? "" : meant + "?") + " (--list prints them all)");
 }
 
 }  // namespace plumbline

@@ -11,7 +11,7 @@ namespace plumbline {
 /// of them separated by commas. Throws InputError naming what matches no case, with similar ids.
 std::vector<std::string> cells_named(const std::vector<std::string>& wanted, const std::vector<std::string>& ids);
 
-/// Throws InputError: "<where>: "<wanted>" is no case of this sweep; did you mean "...", "..."?"
+/// Throws InputError: "<where>: "<wanted>" is not a case of this sweep; did you mean "...", "..."?"
 [[noreturn]] void refuse_unknown_cell(const std::string& where, const std::string& wanted,
                                       const std::vector<std::string>& ids);
 

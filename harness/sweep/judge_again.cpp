@@ -63,7 +63,7 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
       print_text(plan.id + "  " + progress_words(findings.cells.back()) + "\n", log);
     } else if (const auto kept = kept_verdict(folder, plan, services.version)) {
       findings.cells.push_back(*kept);
-      print_text(plan.id + "  has no record any more: the verdict is the one from before\n", log);
+      print_text(plan.id + "  its record was removed; its previous verdict stays\n", log);
     } else if (earlier_verdict(folder, plan.id)) {
       findings.not_run[plan.id] = "its record was removed, and another build of this program judged it";
     }

@@ -43,7 +43,7 @@ CellPlan read_cell(const JsonKeys& keys) {
     try {
       value = keys.at(key).template get<std::remove_cvref_t<decltype(value)>>();
     } catch (const Json::exception&) {
-      keys.fail(key, "is not as this program writes it");
+      keys.fail(key, "was not written by this program");
     }
   });
   keys.integer("world", 1);

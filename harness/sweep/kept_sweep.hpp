@@ -39,7 +39,7 @@ struct KeptSweep {
 /// `all_cells`: ids of all cases of the sweep file, selected or not.
 KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::vector<std::string>& all_cells);
 
-/// All that the judge is asked about a case, and its command.
+/// A case as the judge sees it, and its command.
 Json to_json(const CellPlan& cell);
 Json to_json(const KeptSweep& sweep);
 /// Throws InputError naming the file.

@@ -19,9 +19,9 @@ fs::path file_of(const SweepFolder& folder, const std::string& id) {
 }
 
 std::string digest_of(const Json& verdict, const SweepFolder& folder, const CellPlan& plan, const std::string& judge) {
-  Json asked = to_json(plan);
-  asked.erase("command");  // it has the sweep's folder
-  return hash_hex(verdict.dump() + asked.dump() + Json(folder.inputs_of(plan.id)).dump() + judge);
+  Json requested = to_json(plan);
+  requested.erase("command");  // it has the sweep's folder
+  return hash_hex(verdict.dump() + requested.dump() + Json(folder.inputs_of(plan.id)).dump() + judge);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void keep_verdict(const SweepFolder& folder, const CellPlan& plan, const CellVer
   kept.machine = Json::object();
   Json json = to_json(kept);
   json[digest_key] = digest_of(json, folder, plan, judge);
-  make_folder(folder.cell(plan.id));  // a run that never started has no folder
+  make_folder(folder.cell(plan.id));  // a run that never started does not have a folder
   write_json(file_of(folder, plan.id), json);
 }
 

@@ -16,10 +16,10 @@ namespace plumbline {
 void keep_verdict(const SweepFolder& folder, const CellPlan& plan, const CellVerdict& verdict,
                   const std::string& judge);
 
-/// nullopt if there is none, or if its digest is another: something of the above has changed, or the file has.
+/// nullopt if it is missing or its digest differs, because the file or one of the above changed.
 std::optional<CellVerdict> kept_verdict(const SweepFolder& folder, const CellPlan& plan, const std::string& judge);
 
-/// As stored, whoever judged; nullopt if there is none, or if it cannot be read.
+/// The stored verdict of any judge; nullopt if it is missing or unreadable.
 std::optional<CellVerdict> earlier_verdict(const SweepFolder& folder, const std::string& id);
 
 }  // namespace plumbline

@@ -21,7 +21,7 @@ struct ElementDifference {
   std::int64_t differing = 0;       ///< number of differing elements
 };
 
-/// True if a comparison of values failed in a case whose runs ended well: a dump then provides details.
+/// True if a comparison of values failed in a case whose runs completed: a dump then provides details.
 bool worth_a_dump(const CellVerdict& cell);
 
 /// Finds the two tensors whose digests the divergence names in the dumps of its step. nullopt if it names none (for

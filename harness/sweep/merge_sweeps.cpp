@@ -28,7 +28,7 @@ void refuse_unless_one_sweep(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     const auto refuse = [&](const SweepFolder& other, const std::string& why) {
       throw InputError(other.path().string() + " and " + part.folder->path().string() +
-                       " are not parts of one sweep: " + why);
+                       " are not parts of the same sweep: " + why);
     };
     if (part.sweep.file != parts.front().sweep.file)
       refuse(*parts.front().folder,
@@ -41,7 +41,7 @@ void refuse_unless_one_sweep(const std::vector<Part>& parts) {
       if (inputs.empty()) continue;  // it was not made
       const SweepFolder& first = *made.emplace(launch, part.folder.get()).first->second;
       if (const auto name = first_difference(first.inputs_of(launch), inputs))
-        refuse(first, launch + " differs between the two (" + *name + "); leave one of them out");
+        refuse(first, launch + " differs between the two (" + *name + "); merge only one of them");
     }
   }
 }

@@ -46,7 +46,7 @@ void check_balance(const RunFacts& facts, std::int64_t world) {
     throw InputError(
         fmt::format("{} adds up to {}{}, the model {} has {}{}", balance, sum,
                     facts.halves ? " half layers" : " layers", facts.config.string(), layers_of(facts),
-                    facts.halves && sum == *facts.layers ? "; write twice each number of whole layers" : ""));
+                    facts.halves && sum == *facts.layers ? "; a half layer counts as one: double each number" : ""));
   }
 }
 
@@ -92,7 +92,7 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const auto& balance = facts.partition.balance;
   if (!alike && balance.empty() && facts.partition.rule == "cost") {
     throw InputError(
-        fmt::format("the stages of {} sum gradients in their own orders, and with partition = \"cost\" the layers of a "
+        fmt::format("the stages of {} sum gradients in different orders, and with partition = \"cost\" the layers of a "
                     "stage are not known in advance; give a balance, or partition = \"uniform\"",
                     schedule.name));
   }

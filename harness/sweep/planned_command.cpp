@@ -30,7 +30,7 @@ void walk_text(const std::string& text, const std::function<void(char)>& plain,
     }
     const auto end = c == '{' ? text.find_first_of("{}", at + 1) : std::string::npos;
     if (end == std::string::npos || text[end] == '{') {
-      throw InputError("\"" + text + "\": a " + std::string(1, c) + " alone; write " + std::string(2, c) +
+      throw InputError("\"" + text + "\": has a single " + std::string(1, c) + "; write " + std::string(2, c) +
                        " for a literal one");
     }
     named(text.substr(at + 1, end - at - 1));
@@ -85,9 +85,9 @@ std::string filled_in(const std::string& text, const Placeholders& values) {
         for (const auto& [each, value] : values) known.push_back(each);
         const auto nearest = nearest_word(name, known);
         for (auto& each : known) each = "{" + each + "}";
-        throw InputError("\"" + text + "\": there is no placeholder {" + name + "}" +
-                         (nearest ? "; did you mean {" + *nearest + "}?" : ".") + " There are " + join(known, ", ") +
-                         "; {{ and }} are literal braces");
+        throw InputError("\"" + text + "\": unknown placeholder {" + name + "}" +
+                         (nearest ? "; did you mean {" + *nearest + "}?" : ".") + " The placeholders are " +
+                         join(known, ", ") + "; {{ and }} are literal braces");
       });
   return filled;
 }
@@ -143,15 +143,16 @@ std::string identity_of(const PlannedCommand& command) {
 std::filesystem::path program_of(const PlannedCommand& command, const std::vector<std::string>& launcher) {
   const std::string name = started_command(command, {"", 0, launcher}).words.front();
   if (name.find('/') != std::string::npos && !path_exists(name)) {
-    throw InputError(fmt::format(
-        "there is no program {}; a path is relative to the sweep file's folder, a name alone is searched on PATH",
-        name));
+    throw InputError(
+        fmt::format("no such program: {}. A path is relative to the sweep file's folder; a name without a folder is "
+                    "searched on PATH",
+                    name));
   }
   try {
     return find_program(name);
   } catch (const SystemError&) {
-    throw InputError(name + (name.find('/') != std::string::npos ? " cannot be executed (chmod +x)"
-                                                                 : " is not on this machine's PATH"));
+    throw InputError(name +
+                     (name.find('/') != std::string::npos ? " cannot be executed (chmod +x)" : " is not on PATH"));
   }
 }
 

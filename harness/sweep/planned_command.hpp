@@ -27,7 +27,7 @@ inline constexpr std::int64_t largest_world = 1024;
 
 struct CommandCell {
   std::int64_t world_size = 0;               ///< ranks of all places
-  std::map<std::string, std::int64_t> mesh;  ///< axes beside the pipeline's, by name
+  std::map<std::string, std::int64_t> mesh;  ///< axes other than the pipeline's, by name
   std::optional<std::string> schedule;
   std::vector<std::string> reference, candidate;  ///< words with placeholders
   Placeholders values;                            ///< requested settings, and the user's own
@@ -55,7 +55,7 @@ struct PlannedCommand {
   Placeholders values;             ///< values of placeholders, except those decided per launch
   std::filesystem::path folder;    ///< working folder; empty: plumbline's own
   std::int64_t ranks = 1;
-  std::map<std::string, std::int64_t> mesh = {};  ///< axes beside the pipeline's, by name
+  std::map<std::string, std::int64_t> mesh = {};  ///< axes other than the pipeline's, by name
   bool is_candidate = false;
   std::string trainer = {};  ///< the name of Plumbline's trainer that {trainer} starts; empty for a user's command
   std::map<std::string, std::string> files = {};  ///< of the launch folder, by name; {run} is the path of run.toml

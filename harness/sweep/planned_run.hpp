@@ -18,11 +18,11 @@ namespace plumbline {
 
 struct RunFacts;
 
-/// What a run is made from (run_inputs.hpp): from name, "the data", to hash.
+/// The inputs of a run (run_inputs.hpp): from name ("the data") to hash.
 using RunInputs = std::map<std::string, std::string>;
 
 /// A reference on one device, shared by all cases of the same training with the same order of summing gradients,
-/// whatever their world size, schedule and partition.
+/// with any world size, schedule and partition.
 struct PlannedReference {
   std::string id;
   std::filesystem::path run;
@@ -51,7 +51,7 @@ struct PlannedCell {
   std::size_t reference = 0;  ///< index into SweepPlan::references
   std::optional<PlannedStart> resumes_from = {};
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
-  RunInputs inputs = {};                       ///< set by prepare_sweep; with those of its reference
+  RunInputs inputs = {};                       ///< set by prepare_sweep; includes its reference's
 };
 
 struct SweepPlan {

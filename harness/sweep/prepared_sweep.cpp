@@ -57,14 +57,14 @@ void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
   if (!visible) return;
   if (visible->empty()) {
     throw SystemError(
-        fmt::format("{} is \"{}\": this sweep trains on GPUs, and this names none; unset the variable, name "
-                    "GPUs in it (0,1), or ask the scheduler for some",
+        fmt::format("{} is \"{}\", but this sweep trains on GPUs; unset the variable, name GPUs in it (0,1), or "
+                    "request some from the scheduler",
                     visible_gpus_variable, std::getenv(visible_gpus_variable)));
   }
   if (jobs <= 1 || jobs <= std::ssize(*visible)) return;
   throw SystemError(fmt::format(
-      "--jobs {}: this process may use {} {} ({}), and parallel jobs take one GPU a rank; give "
-      "at most that many, or set {}",
+      "--jobs {}: this process may use only {} {} ({}), and parallel jobs take one GPU for each rank; give at most "
+      "that many, or set {}",
       jobs, visible->size(), visible->size() == 1 ? "GPU" : "GPUs", join(*visible, ","), visible_gpus_variable));
 }
 
@@ -74,17 +74,17 @@ struct Question {
   std::vector<std::string> ids;
 };
 
-/// Equal runs are asked about once. The texts of run files are for a folder next to `place`.
+/// Equal runs are checked once. The texts of run files are for a folder next to `place`.
 std::vector<Question> questions_of(const SweepPlan& plan, const RunCommands& commands, const fs::path& place) {
   std::vector<Question> all;
   const auto add = [&](const PlannedCommand& command, const fs::path& run, const std::string& id) {
-    const PlannedCommand asked = question_of(command);
+    const PlannedCommand requested = question_of(command);
     const auto same = std::ranges::find_if(all, [&](const Question& each) {
       const PlannedCommand& known = each.command;
-      return known.words == asked.words && known.values == asked.values && known.files == asked.files;
+      return known.words == requested.words && known.values == requested.values && known.files == requested.files;
     });
     if (same == all.end()) {
-      all.push_back({asked, run, {id}});
+      all.push_back({requested, run, {id}});
     } else if (std::ranges::find(same->ids, id) == same->ids.end()) {
       same->ids.push_back(id);
     }
@@ -109,7 +109,7 @@ std::optional<RefusedRun> refusal(const Question& question, const fs::path& fold
     refused.words = answer.at("message").get<std::string>();
   } catch (const std::exception&) {
     if (finding.timed_out)
-      throw SystemError(question.command.trainer + " --check: gave no answer for " + question.run.string());
+      throw SystemError(question.command.trainer + " --check: did not answer for " + question.run.string());
     refused.exit_code = finding.exit_code;
     if (refused.exit_code == 0) return std::nullopt;
     refused.words = last_error_line(folder / "stderr.txt", question.command.trainer);
@@ -173,7 +173,7 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
     runs.push_back({1, [] {}, ask, [] {}});
   }
   run_parallel_jobs(runs, at_once, [] {});
-  preflight.asked = questions.size();
+  preflight.requested = questions.size();
   for (auto& answer : answers) {
     if (answer) preflight.refused.push_back(std::move(*answer));
   }

@@ -36,7 +36,7 @@ struct RefusedRun {
 };
 
 struct Preflight {
-  std::size_t asked = 0;  ///< number of distinct runs
+  std::size_t requested = 0;  ///< number of distinct runs
   std::vector<RefusedRun> refused;
 };
 

@@ -35,7 +35,7 @@ fs::path file_in(const TomlTable& table, const std::string& key, const fs::path&
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
   refuse_key(table, key,
-             fmt::format("there is no {} file {}; paths are relative to the sweep file's folder", what, path.string()));
+             fmt::format("no such {} file: {}; paths are relative to the sweep file's folder", what, path.string()));
 }
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
@@ -60,8 +60,8 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
   if (!at) return;
   if (!cell.changes.balance.empty())
     refuse_key(table, "balance",
-               "balance and resume_at exclude each other, because a balance is for one number of ranks; set it in the "
-               "run file, or use a partition");
+               "balance cannot be combined with resume_at, because a balance fits only one number of ranks; set it in "
+               "the run file, or use a partition");
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
   if (const auto schedule = table.text("resume_schedule"))
@@ -83,7 +83,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
         fmt::format("is {}; the reference, which \"{}\" means, runs on 1 rank", cell.world_size, by_the_reference));
   if (reference_begins && !table.has("resume_schedule"))
     refuse_key(table, "resume_schedule",
-               "is missing; after the reference it names the schedule under which the run continues");
+               "is missing; it names the schedule with which the run continues after the reference");
   if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
   cell.changes.granularity = table.text("granularity");
@@ -91,7 +91,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
   cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
   if (table.has("balance") && cell.changes.partition)
-    refuse_key(table, "balance", "balance and partition exclude each other; keep one");
+    refuse_key(table, "balance", "balance cannot be combined with partition; keep one");
   if (table.has("balance") && std::ssize(cell.changes.balance) != cell.world_size)
     refuse_key(table, "balance",
                fmt::format("has {} stages for a world size of {}; give one number for each rank",
@@ -125,14 +125,13 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
   if (sweep.commands && !sweep.commands->use_launcher) {
     if (!named) return;
     refuse_key(table, "launcher",
-               fmt::format("has no effect, since no command holds {}; remove it, or begin a command with that word",
+               fmt::format("has no effect: no command contains {}; remove it, or begin a command with that word",
                            launcher_word));
   }
   sweep.launcher = named ? *named : default_launcher();
   if (sweep.launcher.find("{world}") == std::string::npos)
     refuse_key(table, "launcher",
-               fmt::format("holds no {{world}}, so no number of ranks can be requested; \"{}\" is the default",
-                           default_launcher()));
+               fmt::format("must contain {{world}}, the number of ranks; \"{}\" is the default", default_launcher()));
 }
 
 }  // namespace
@@ -173,7 +172,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   }
   for (const auto& cell : sweep.cells) {
     if (sweep.calibrated && cell.resumes)
-      throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured on runs from their start");
+      throw InputError(cell.where + ": resume_at needs tier = \"bits\", because limits are measured on whole runs");
   }
   need_whole_matrix(table, sweep);
   return sweep;

@@ -48,7 +48,7 @@ std::vector<std::string> command_in(const TomlTable& table, const std::string& k
   const auto words = table.texts(key);
   if (!words) return {};
   if (words->empty() || words->front().empty())
-    refuse_key(table, key, "names no program; give [\"program\", \"argument\", ...]");
+    refuse_key(table, key, "does not name a program; give [\"program\", \"argument\", ...]");
   return *words;
 }
 
@@ -108,7 +108,7 @@ class CommandReader {
     }
   }
 
-  /// World sizes are then those of one pipeline.
+  /// World sizes then count the ranks of one pipeline.
   void read_mesh() {
     const auto table = file_.table("mesh");
     if (!table) return;
@@ -129,7 +129,7 @@ class CommandReader {
     const auto schedules = file_.texts("schedules").value_or(std::vector<std::string>{});
     if (worlds.empty() && !schedules.empty())
       refuse_key(file_, "schedules", "has no effect without world_sizes; add them or remove it");
-    if (is_one_of("", schedules)) refuse_key(file_, "schedules", "holds an empty name");
+    if (is_one_of("", schedules)) refuse_key(file_, "schedules", "has an empty name");
     std::vector<std::optional<std::string>> all(schedules.begin(), schedules.end());
     if (all.empty()) all.emplace_back();
     for (const auto& schedule : all) {
@@ -155,7 +155,7 @@ class CommandReader {
   void add_cell(const TomlTable& table) {
     if (table.has("run"))
       refuse_key(table, "run",
-                 "a run file is for Plumbline's trainers, and this sweep starts your own commands (reference, "
+                 "a run file is for Plumbline's trainers, but this sweep starts your own commands (reference, "
                  "candidate); keep one of the two");
     const auto world = table.integer("world_size");
     if (!world) refuse_key(table, "world_size", "is missing; every [[cell]] needs it");
@@ -193,7 +193,7 @@ class CommandReader {
     known.insert(known.end(), used.begin(), used.end());
     const auto nearest = nearest_word(key, known);
     refuse_key(table, in.empty() ? key : in,
-               fmt::format("{0} is no key, and no command or variable has a placeholder {{{0}}} for it{1}", key,
+               fmt::format("unknown key {0}: no command uses {{{0}}}{1}", key,
                            nearest ? "; did you mean " + *nearest + "?" : ""));
   }
 
@@ -201,7 +201,7 @@ class CommandReader {
     if (cell.reference.empty() || cell.candidate.empty()) {
       const bool none = cell.reference.empty();
       refuse_key(file_, none ? "reference" : "candidate",
-                 fmt::format("is missing; name the command that trains {}, a list of its words, or name it in every "
+                 fmt::format("is missing; give the command that trains {}, as a list of words, here or in every "
                              "[[cell]]",
                              none ? "on one device" : "as a pipeline"));
     }
@@ -211,11 +211,11 @@ class CommandReader {
             of_candidate ? planned_candidate(cell, commands_) : planned_reference(cell, commands_);
         if (is_one_of(launcher_word, command.words)) commands_.use_launcher = true;
         if (!names_in(command.words).contains("record"))
-          throw InputError("holds no {record}, so all runs would write to the same folder");
+          throw InputError("must contain {record}; otherwise all runs write to one folder");
         if (of_candidate && uses_placeholder(command, norms_placeholder))
           throw InputError(
-              "holds {norms_from}, which only the reference's command can have: the reference replays the norms of the "
-              "candidate's record. Remove it here, and from [environment], which both commands share");
+              "contains {norms_from}, but only the reference replays norms, those of the candidate's record; remove it "
+              "here, and from [environment], which both commands share");
         started_command(command, {"", 0, {"launcher"}});
       } catch (const InputError& error) {
         throw InputError(
@@ -233,7 +233,7 @@ class CommandReader {
       auto names = names_in(cell.candidate);
       for (const auto& [variable, value] : commands_.environment) names.merge(names_in({value}));
       if (names.contains("world") || is_one_of(launcher_word, cell.candidate)) continue;
-      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks can be requested");
+      throw InputError(cell.where + ", its candidate: must contain {world}, the number of ranks");
     }
   }
 
@@ -262,7 +262,7 @@ bool starts_commands(const TomlTable& file) {
   if (command && !starts) refuse_key(file, *command, "needs commands of your own; name them (reference, candidate)");
   if (const auto other = first(run_file_sweep_keys()); other && starts)
     refuse_key(file, *other,
-               "needs run files of Plumbline's trainers, and this sweep starts your own commands (reference, "
+               "needs run files of Plumbline's trainers, but this sweep starts your own commands (reference, "
                "candidate); keep one of the two");
   return starts;
 }

@@ -47,7 +47,7 @@ class RunReader {
     facts.dtype = dtype();
     facts.schedule = text("pipeline", "schedule", "1f1b");
     if (names_schedule_file(facts.schedule)) facts.schedule = path_of("pipeline", "schedule").string();
-    // The trainer records the schedule by its canonical name, whatever the run file calls it.
+    // The trainer records the schedule's canonical name, even if the run file uses another.
     facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
     facts.transport = transport();
     facts.replicas = std::max<std::int64_t>(changes_.replicas.value_or(integer("pipeline", "replicas", 1)), 1);
@@ -56,7 +56,7 @@ class RunReader {
     const auto [rows, count] = lengths();
     if (count > most_rows)
       throw InputError(
-          fmt::format("{}, key data.microbatches: is {}; a sweep takes at most {}", run_.string(), count, most_rows));
+          fmt::format("{}, key data.microbatches: is {}; a sweep accepts at most {}", run_.string(), count, most_rows));
     facts.microbatches = rows.empty() ? 0 : count;
     for (std::int64_t microbatch = 0; microbatch < facts.microbatches; ++microbatch)
       facts.lengths.push_back(rows[static_cast<std::size_t>(microbatch) % rows.size()]);
@@ -106,14 +106,14 @@ class RunReader {
     return named == "threads" ? "mpi" : named;  // a sweep starts processes
   }
 
-  judging::PartitionAsked partition() const {
-    judging::PartitionAsked asked;
-    asked.rule = text("pipeline", "partition", halves() ? "cost" : "uniform");
+  judging::RequestedPartition partition() const {
+    judging::RequestedPartition requested;
+    requested.rule = text("pipeline", "partition", halves() ? "cost" : "uniform");
     const auto pipeline = file_.table("pipeline");
-    if (pipeline) asked.balance = pipeline->integers("balance").value_or(std::vector<std::int64_t>{});
-    if (changes_.partition) asked = {*changes_.partition, {}};
-    if (!changes_.balance.empty()) asked = {"", changes_.balance};
-    return asked;
+    if (pipeline) requested.balance = pipeline->integers("balance").value_or(std::vector<std::int64_t>{});
+    if (changes_.partition) requested = {*changes_.partition, {}};
+    if (!changes_.balance.empty()) requested = {"", changes_.balance};
+    return requested;
   }
 
   /// nullopt for a config.json of another model, which the trainers report.
@@ -246,17 +246,17 @@ class RunReader {
   std::optional<RequestedEvaluation> evaluation(std::vector<RequestedMicrobatch> microbatches) const {
     const auto table = file_.table("data");
     if (!table || !table->has("validation")) return std::nullopt;
-    RequestedEvaluation asked;
-    asked.every = integer("evaluate", "every", 0);
+    RequestedEvaluation requested;
+    requested.every = integer("evaluate", "every", 0);
     const std::int64_t count =
         std::clamp<std::int64_t>(integer("evaluate", "microbatches", std::ssize(microbatches)), 0, most_rows);
     for (auto& microbatch : microbatches) microbatch.masked = false;
     for (std::int64_t m = 0; m < count && !microbatches.empty(); ++m)
-      asked.microbatches.push_back(microbatches[static_cast<std::size_t>(m) % microbatches.size()]);
-    asked.data = table->has("text") ? data("validation", nullptr, "validation_ignore")
-                                    : data(nullptr, "validation", "validation_ignore");
-    asked.data.shuffle = "none";
-    return asked;
+      requested.microbatches.push_back(microbatches[static_cast<std::size_t>(m) % microbatches.size()]);
+    requested.data = table->has("text") ? data("validation", nullptr, "validation_ignore")
+                                        : data(nullptr, "validation", "validation_ignore");
+    requested.data.shuffle = "none";
+    return requested;
   }
 
   /// Their sizes, 0 of a missing one; makes the paths absolute.
@@ -314,7 +314,7 @@ Request request_of(const PlannedCommand& command) {
   Request request;
   request.world_size = command.ranks;
   if (!command.mesh.empty()) request.mesh = Json(command.mesh);
-  // A reference has no schedule, however its command uses the case's.
+  // A reference does not have a schedule, even if its command uses the case's.
   if (const auto schedule = value("schedule"); schedule && command.is_candidate)
     request.schedule = RequestedSchedule{*schedule, {}, {}};
   request.steps = number("steps");
@@ -350,30 +350,30 @@ Request make_request(const SweepFile& sweep, const PlannedReference& reference) 
 
 Request make_request(const SweepFile& sweep, const PlannedCell& cell) {
   if (cell.command) return request_of(*cell.command);
-  const RunReader asked(cell.run, cell.changes);
-  Request request = asked.training(sweep);
+  const RunReader requested(cell.run, cell.changes);
+  Request request = requested.training(sweep);
   const std::int32_t ranks = cell.placement.ranks;
   const auto replicas = static_cast<std::int32_t>(cell.plan.world) / ranks;
   request.role = "pipeline";
   request.first_step = cell.resumes_from ? cell.resumes_from->steps : 0;
   request.world_size = cell.plan.world;
   // A user's launcher may select another transport, such as threads of one process.
-  if (!sweep.own_launcher) request.transport = asked.transport();
+  if (!sweep.own_launcher) request.transport = requested.transport();
   const bool from_file = !cell.plan.schedule_csv.empty();
   const std::int32_t chunks = cell.placement.chunks_per_rank;
   const auto microbatches = static_cast<std::int32_t>(request.microbatches->size());
   if (!from_file && microbatches == 0) {
     throw InputError(
         cell.run.string() +
-        ", key data.lengths: gives no microbatch; write one row length for each, for example [96, 33, 64]");
+        ", key data.lengths: is empty; write one row length for each microbatch, for example [96, 33, 64]");
   }
   const std::string csv =
       from_file ? cell.plan.schedule_csv : to_csv(make_schedule(cell.schedule, ranks, microbatches / replicas, chunks));
   request.schedule = RequestedSchedule{cell.plan.schedule, chunks, hash_hex(csv)};
-  const auto model = asked.model();
+  const auto model = requested.model();
   if (!model) return request;
-  const auto units = judging::partition_asked(*model, asked.partition(), std::int64_t{ranks} * chunks,
-                                              padded_rows(*request.microbatches));
+  const auto units = judging::requested_partition(*model, requested.partition(), std::int64_t{ranks} * chunks,
+                                                  padded_rows(*request.microbatches));
   request.stages.emplace();
   for (std::size_t stage = 0; stage < units.size(); ++stage) {
     const auto number = static_cast<std::int32_t>(stage);

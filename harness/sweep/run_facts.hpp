@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the harness reads of a user's run file and a case's changes: facts for the plan, and the request of a run. The
+// Reads from a user's run file and a case's changes the facts for the plan, and the request of a run. The
 // trainers, not the harness, validate the rest.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/request/partition_asked.hpp"
 #include "harness/judge/request/request.hpp"
+#include "harness/judge/request/requested_partition.hpp"
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "support/json.hpp"
@@ -35,13 +35,13 @@ struct RunFacts {
   std::int64_t microbatches = 0;                   ///< 0 if the file does not specify it
   std::vector<std::vector<std::int64_t>> lengths;  ///< as in RunChanges::lengths, one entry per microbatch
   bool halves = false;                             ///< granularity "half"
-  judging::PartitionAsked partition;
+  judging::RequestedPartition partition;
 };
 
 /// Throws InputError naming the file: not readable, not TOML, no model, a value of the wrong type.
 RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
 
-/// Those that the planner has read, else as above.
+/// The facts that the planner has read, otherwise as above.
 std::shared_ptr<const RunFacts> facts_of(const PlannedReference& reference);
 
 /// The request of a reference or of a case's pipeline. Throws InputError naming the file: not readable, not TOML.

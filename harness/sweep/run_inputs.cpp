@@ -126,7 +126,7 @@ std::string schedule_file_hash(const std::string& schedule, SweepInputs& files) 
   return names_schedule_file(schedule) ? files.held_hash_of(schedule) : "";
 }
 
-/// What all runs share.
+/// Inputs that all runs share.
 RunInputs shared_inputs(const SweepFile& sweep, const fs::path& trainers, SweepInputs& files) {
   RunInputs inputs = {{"the processor", processor_hash()},
                       {"the environment", environment_hash()},

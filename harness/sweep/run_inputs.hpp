@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run is made from. A finished run is kept as long as all of it is unchanged.
+// The inputs of a run. A finished run is kept while all of them are unchanged.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace plumbline {
 
 /// Sets the inputs of each reference and case of the plan, whose requests are set: everything that can change its
-/// record. A case has those of its reference, too. Starts only ldd. `trainers`: their folder, including modules (*.so).
+/// record. A case includes its reference's. Starts only ldd. `trainers`: their folder, including modules (*.so).
 /// Libraries and weights files above 64 MiB are identified by size and modification time. `files`: receives the files
 /// read; those that no run writes must not change from now on.
 void set_inputs(const SweepFile& sweep, SweepPlan& plan, const std::filesystem::path& trainers, SweepInputs& files);

@@ -34,7 +34,7 @@ double dump_bytes(const RunSize& size);
 /// Estimated seconds of a run, including its start, on a current processor; only ratios are meaningful.
 double rough_seconds(const RunSize& size, std::int64_t ranks);
 
-/// What the runs of a sweep weigh, for the estimate of the remaining time.
+/// Relative cost of the runs of a sweep, to estimate the remaining time.
 class SweepWork {
  public:
   SweepWork(const SweepFile& file, const SweepPlan& plan);

@@ -55,7 +55,7 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
     verdict.second_run = again(cell, reference, dump, verdict);
     if (!can_dump && worth_a_dump(verdict)) verdict.second_run->words += level_hint;
   } catch (const Error& error) {
-    if (signals_.asked()) throw;
+    if (signals_.stop_requested()) throw;
     verdict.second_run = SecondRun{SecondRun::Outcome::not_done, error.what()};  // for example, a full disk
   }
 }

@@ -63,12 +63,12 @@ class Sweep {
             "again");
       }
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
-        // There are no results, and the corrected file would be another sweep: release the folder.
+        // Nothing was run, and the corrected file would be another sweep: release the folder.
         folder_.discard();
         throw;
       }
-      // Write the verdict of finished cases whatever stopped the others. On a full disk that fails, too, and the first
-      // error is reported.
+      // Write the verdict of finished cases no matter what stopped the others. On a full disk that fails, too, and the
+      // first error is reported.
       try {
         add_kept_verdicts();
         finish();
@@ -92,7 +92,7 @@ class Sweep {
                        wrapped_command(resume_command(options_, folder_.path()), line_width(stderr), 2));
   }
 
-  /// Removes runs that were made from something else, and says how many cases and references run again for which input.
+  /// Removes runs whose inputs changed, and says how many cases and references run again for which input.
   void forget_changed_runs() {
     std::map<std::string, std::size_t> changed;
     const auto has_changed = [&](const std::string& launch, const RunInputs& now) {
@@ -106,7 +106,7 @@ class Sweep {
     for (const auto& cell : plan_.cells)
       if (has_changed(cell.plan.id, cell.inputs)) folder_.forget_cell(cell.plan.id);
     for (const auto& [name, runs] : changed)
-      progress_.line(fmt::format("{} changed: {} of {} runs are made again", name, runs,
+      progress_.line(fmt::format("{} changed: {} of {} runs are repeated", name, runs,
                                  plan_.references.size() + plan_.cells.size()));
   }
 
@@ -123,7 +123,7 @@ class Sweep {
     if (std::this_thread::get_id() != thread_) return;
     if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
     progress_.tick();
-    signals_.asked();  // SIGPIPE of the log is pending only in this thread
+    signals_.stop_requested();  // SIGPIPE of the log is pending only in this thread
   }
 
   /// The verdict on a case whose inputs and judge are still the same.
@@ -201,7 +201,7 @@ class Sweep {
     return folder_.finished_launch(verdict.id) && !folder_.finished_replay(verdict.id);
   }
 
-  /// Runs the reference once more for each case that needs it, and judges the case by that record.
+  /// Runs the reference again for each case that needs it, and compares the case with that record.
   void replay_norms() {
     std::vector<SlottedRun> runs;
     for (CellVerdict& verdict : cells_) {
@@ -321,7 +321,7 @@ class Sweep {
     while (judging_.valid()) settle();
   }
 
-  /// Of a sweep that ends with an error: judges all runs that have ended; the first error is reported.
+  /// For a sweep that ends with an error: judges all runs that have ended; the first error is reported.
   void settle_what_ended() {
     while (judging_.valid() || !to_judge_.empty()) {
       try {

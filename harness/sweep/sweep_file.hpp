@@ -26,7 +26,7 @@ struct RunChanges {
   friend bool operator==(const RunChanges&, const RunChanges&) = default;
 };
 
-/// Value in place of a schedule's name: the reference runs the first segment.
+/// A schedule's name that means: the reference runs the first segment.
 inline constexpr const char* by_the_reference = "sequential";
 
 /// The first segment of a resumed case: it runs until it is stopped; the case resumes it and is judged.
@@ -42,7 +42,7 @@ struct ExtraCell {
   std::int64_t world_size = 0;  ///< of one pipeline
   std::optional<std::string> schedule;
   RunChanges changes;
-  std::optional<FirstPart> resumes;  ///< if set, world_size and schedule are those of the resumed run
+  std::optional<FirstPart> resumes;  ///< if set, world_size and schedule apply to the resumed run
   std::string where;                 ///< "sweep.toml:12:1, key cell", for messages
 };
 
@@ -51,12 +51,12 @@ struct SweepFile {
   std::string name;  ///< displayed name: the key `name`, else name_of_file
   std::string id;    ///< name in folders: the key, else the file's name without extension
   std::vector<std::filesystem::path> runs;
-  std::vector<std::int64_t> world_sizes;  ///< of one pipeline
-  std::vector<std::int64_t> replicas;     ///< copies of the pipeline; empty: those of the run files
-  std::vector<std::string> schedules;     ///< names or paths of CSV files; empty: those of the run files
-  std::vector<std::string> in_turn;  ///< schedules besides the matrix: each once per world size, with alternating runs
-  std::vector<std::string> optimizers;      ///< empty: those of the run files
-  std::vector<std::string> granularities;   ///< of the matrix and in_turn; empty: those of the run files
+  std::vector<std::int64_t> world_sizes;    ///< of one pipeline
+  std::vector<std::int64_t> replicas;       ///< copies of the pipeline; empty: as in the run files
+  std::vector<std::string> schedules;       ///< names or paths of CSV files; empty: as in the run files
+  std::vector<std::string> in_turn;         ///< more schedules: each once per world size, with alternating runs
+  std::vector<std::string> optimizers;      ///< empty: as in the run files
+  std::vector<std::string> granularities;   ///< of the matrix and in_turn; empty: as in the run files
   std::vector<std::string> checks;          ///< empty: all
   std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
   bool accept_gaps = false;                 ///< gaps of the data coverage are not reported

@@ -27,7 +27,7 @@ void remove_folder(const fs::path& path) {
 
 std::string started_in(const fs::path& file, const Json& json) {
   const JsonKeys kept(file, json);
-  if (kept.text("schema") != sweep_schema) throw InputError(file.string() + ": is not as this program writes it");
+  if (kept.text("schema") != sweep_schema) throw InputError(file.string() + ": was not written by this program");
   return kept.text("started");
 }
 
@@ -37,7 +37,7 @@ constexpr const char* inputs_name = "inputs.json";
 
 SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   const fs::path file = path / "sweep.json";
-  if (!path_exists(file)) throw InputError(path.string() + ": holds no sweep (it has no sweep.json)");
+  if (!path_exists(file)) throw InputError(path.string() + ": is not the folder of a sweep (sweep.json is missing)");
   lock_.emplace(path);
   started_ = started_in(file, read_json(file));
 }
@@ -48,8 +48,8 @@ void SweepFolder::refuse_unless_usable(const fs::path& path, bool resume) {
   const bool holds_sweep = is_there && path_exists(path / "sweep.json");
   if (!is_there || (holds_sweep && resume) || fs::is_empty(path)) return;
   throw InputError(path.string() +
-                   (holds_sweep ? ": already holds a sweep; add --resume to continue it, or"
-                                : ": already holds files, and no sweep;") +
+                   (holds_sweep ? ": already contains a sweep; add --resume to continue it, or"
+                                : ": already contains files, but not a sweep;") +
                    " choose another --out. Nothing was overwritten.");
 }
 

@@ -31,7 +31,7 @@ void release_folder(const std::filesystem::path& folder, bool was_there);
 ///   verdict.json, junit.xml, results.csv, report.html
 class SweepFolder {
  public:
-  /// Creates the folder, or goes on in it if `resume` is set, and writes its sweep.json. Throws InputError if it has
+  /// Creates the folder, or continues in it if `resume` is set, and writes its sweep.json. Throws InputError if it has
   /// other contents or is in use.
   SweepFolder(const std::filesystem::path& path, const std::string& name, const Json& plan, bool resume);
   /// Throws as the function above if the folder is not available, without creating or locking it.
@@ -57,7 +57,7 @@ class SweepFolder {
   /// Undoes the constructor, except that the folder stays locked.
   void discard() const { release_folder(path_, was_there_); }
 
-  /// What the launch was made from; empty if it was not made, or if that cannot be read.
+  /// The inputs of a launch; empty if it did not happen, or if they are unreadable.
   RunInputs inputs_of(const std::string& launch) const;
   /// The finding of a launch that ended; nullopt if it was interrupted, or if that cannot be read.
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
@@ -69,7 +69,7 @@ class SweepFolder {
   /// Removes all of a reference or a case: records, verdict, and launches, also of its further runs.
   void forget_reference(const std::string& id) const;
   void forget_cell(const std::string& id) const;
-  /// Removes the records of a case and keeps its verdict. Without its finding the run is no longer whole.
+  /// Removes the records of a case and keeps its verdict. Without its finding the run counts as incomplete.
   void remove_records(const std::string& id) const;
 
   /// Writes sweep.json, which marks the folder as a sweep.

@@ -86,7 +86,7 @@ void SweepInputs::require_unchanged() const {
     if (!input.held || stamp_of(file) == input.stamp || file_hash(file) == input.hash) continue;
     throw SystemError(file.string() +
                       " changed after the sweep began: earlier and later runs would use different files. " +
-                      "Restore it, or go on with the new one");
+                      "Restore it, or continue with the new one");
   }
 }
 

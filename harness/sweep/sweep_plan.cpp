@@ -152,8 +152,8 @@ class Planner {
   void add(ExtraCell wanted, Unfit unfit) {
     const std::string& run_name = names_.at(wanted.run);
     RunFacts facts = facts_of(wanted.run, wanted.changes);
-    std::vector<std::int64_t> lengths_asked_for;
-    for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
+    std::vector<std::int64_t> requested_lengths;
+    for (const auto& row : wanted.changes.lengths) requested_lengths.push_back(std::ranges::max(row));
     // Lengths equal to the run file's do not change the training, but naming them means that they are intended.
     if (wanted.changes.lengths == facts_of(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
@@ -207,7 +207,7 @@ class Planner {
     plan.balance = facts.partition.balance;
     plan.checks = sweep_.checks;
     plan.accept_missing = sweep_.accept_missing;
-    plan.lengths = std::move(lengths_asked_for);
+    plan.lengths = std::move(requested_lengths);
     // with other data or fewer steps, clipping acts in other steps than those that the run's limit was chosen for
     const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
     const bool in_matrix = sweep_.runs.empty() || std::ranges::count(sweep_.runs, wanted.run) > 0;
@@ -279,7 +279,7 @@ class Planner {
   static void check_first_segment(const ExtraCell& wanted, RunFacts facts, const std::string& schedule,
                                   const std::string& first_schedule) {
     if (wanted.resumes->steps >= facts.steps)
-      throw InputError(fmt::format("resume_at = {}, and the run makes {} steps: none is left after the resume",
+      throw InputError(fmt::format("resume_at = {}, but the run makes {} steps: none is left after the resume",
                                    wanted.resumes->steps, facts.steps));
     const auto order_of = [&](const std::string& name, std::int64_t world) -> std::string {
       if (name == by_the_reference) return "";  // ascending
@@ -291,8 +291,8 @@ class Planner {
     };
     if (order_of(schedule, wanted.world_size) != order_of(first_schedule, wanted.resumes->world_size))
       throw InputError(
-          "the two segments of the run sum gradients in different orders, so no reference has the "
-          "bits of both; use other schedules");
+          "the two parts of the run sum gradients in different orders, which one reference cannot reproduce; use other "
+          "schedules");
   }
 
   std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {

@@ -54,11 +54,11 @@ LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id,
   return finding;
 }
 
-/// A finding in place of the case's own launch, which did not start.
+/// A finding for a case whose own launch did not start.
 LaunchFinding SweepTrainers::resume_not_run(LaunchFinding first, const std::string& id, const fs::path& record,
                                             const RunInputs& inputs) const {
   make_way(record, folder_.launch(id), inputs);
-  first.words = "the first segment of the run failed: " + first.words;
+  first.words = "the first part of the run failed: " + first.words;
   first.started = false;  // refers to the judged run
   first.culprit_rank.reset();
   write_json(folder_.launch(id) / "finding.json", to_json(first));
@@ -76,7 +76,7 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
 
 LaunchFinding SweepTrainers::start(PlannedCommand command, const std::string& id, const fs::path& record,
                                    const RunInputs& inputs, const std::optional<Request>& request) const {
-  if (signals_.asked()) throw SystemError(fmt::format("stopped by {} before {}", signals_.name(), id));
+  if (signals_.stop_requested()) throw SystemError(fmt::format("stopped by {} before {}", signals_.name(), id));
   const fs::path place = folder_.launch(id);
   make_way(record, place, inputs);
   if (request) write_json(place / request_name, to_json(*request));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds a sweep's verdict from the results of its references and cases, for new and rejudged sweeps alike.
+// Builds a sweep's verdict from the results of its references and cases, for new and rejudged sweeps.
 #pragma once
 
 #include <filesystem>

@@ -13,7 +13,7 @@ TORCH_EPSILON = 1e-6  # what torch adds to the norm
 
 
 def number_of(norm: Any) -> float:
-    """Of a number, or of a tensor or array of one element.
+    """The value of a number, or of a tensor or array with one element.
 
     >>> number_of(2), number_of(numpy.float32([[0.5]]))
     (2.0, 0.5)

@@ -50,7 +50,7 @@ class CurrentStep:
         return data.microbatch(inputs, targets)
 
     def feed_labels(self) -> None:
-        """Labels that the model was given, to compute its own loss, are what it was fed. Raises ValueError if they are not comparable."""
+        """The labels given to a model that computes its own loss must be the ones it was fed. Raises ValueError if they are not comparable."""
         for number, (name, labels) in self.labels.items():
             targets = self.given[number][1] if number < len(self.given) else None
             if targets is None or tuple(targets.shape) != tuple(labels.shape):

@@ -27,7 +27,7 @@ UNKNOWN = Microbatch(1, 1, 1, 1, "")
 
 def parts(inputs: Any, targets: Any, microbatches: int, of_a_call: int) -> list[tuple[Any, Any]]:
     """(inputs, targets) of each microbatch. A whole batch is split into the calls of a pipeline, then into the microbatches of each call.
-    Raises ValueError if there are no inputs, or a list has another length."""
+    Raises ValueError without inputs, or if a list has another length."""
     if inputs is None:
         raise ValueError("give the step its batch on every rank: each records its sizes")
 

@@ -15,7 +15,7 @@ from .elements import INFINITY, contiguous_parts, dense, form_of
 from .position_sums import LANES, SHIFTS, text_of
 from .statistics import Statistics, float32_of
 
-PROGRAMS = 512  # of a launch; each adds its squares in an order of its own, which is always the same
+PROGRAMS = 512  # in a launch; each adds its squares in its own fixed order
 TILE = 1024  # elements that a program reads at a time
 LONGEST = 1 << 16  # a row that one program reads alone
 CAPACITY = 256  # tensors for which results are allocated at a time
@@ -69,7 +69,7 @@ def kernel(
             one += tl.where(there, lane(bits, places, _V1, _P1, _C1, _D1), none)
             two += tl.where(there, lane(bits, places, _V2, _P2, _C2, _D2), none)
             if counted:
-                magnitude = (bits & tl.full([1], sign - 1, tl.uint64)).to(tl.int64)  # 0 where there is no element
+                magnitude = (bits & tl.full([1], sign - 1, tl.uint64)).to(tl.int64)  # 0 past the last element
                 if unsigned == tl.uint16 and floating == tl.float32:
                     wide = (magnitude << 16).to(tl.uint32).to(tl.float32, bitcast=True).to(tl.float64)
                 else:
@@ -93,7 +93,7 @@ def kernel(
         tl.store(here, tl.load(here) + tl.sum(tl.sum(square, axis=1), axis=0))
 
 
-TYPES = {  # of the bits, as they are read, and as a number: bfloat16 is the upper half of a float32
+TYPES = {  # of the bits as read, and as a number: bfloat16 is the upper half of a float32
     "float32": (torch.int32, tl.uint32, tl.float32),
     "float64": (torch.int64, tl.uint64, tl.float64),
     "bfloat16": (torch.int16, tl.uint16, tl.float32),
@@ -108,7 +108,7 @@ def tile_of(row: int) -> tuple[int, int]:
 
 
 class Later:
-    """What will be known of a tensor after Results.fetch()."""
+    """The results for a tensor, known after Results.fetch()."""
 
     def __init__(self, form: Any, counted: bool) -> None:
         self.form, self.counted = form, counted
@@ -117,7 +117,7 @@ class Later:
 
 
 class Results:
-    """Of the tensors of one device since the last fetch(). Takes some 4 KiB of it for each tensor."""
+    """Results for the tensors of one device since the last fetch(). Takes some 4 KiB of it for each tensor."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device

@@ -155,7 +155,7 @@ class Events(Settings):
             self._take_gradients(now, owner)
 
     def _gradients_of(self, optimizer: Any) -> Taken:
-        """Records the gradients that this optimizer is about to apply, and those of no optimizer. Those of others may be incomplete: each parameter
+        """Records the gradients that this optimizer is about to apply, and gradients that no optimizer has. Other optimizers' gradients may be incomplete: each parameter
         may have an optimizer that steps within the backward pass. Returns what was recorded now."""
         now = self._in_step("gradients")
         self._begin_gradients(now)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What determines the last bits besides the program: a rank's processor, its GPUs, and the settings of the compute libraries."""
+"""What determines the last bits, apart from the program: a rank's processor, its GPUs, and the settings of the compute libraries."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ranks exchange before the first step, and the manifest that rank 0 writes from it."""
+"""The data that ranks exchange before the first step, and the manifest that rank 0 writes from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class RankSummary:
-    """What one rank contributes to the manifest."""
+    """One rank's contribution to the manifest."""
 
     settings: tuple[int, int, int, str, str]
     stages: list[tuple[int, list[str]]]  # number, units
@@ -103,7 +103,7 @@ def write(record: Settings, ranks: list[RankSummary], more: dict[str, Any] | Non
         _replace(path, manifest | {key: earlier[key] for key in ("run_id", "started", "frozen")})
 
 
-LOCK_ATTEMPTS = 1000  # 10 s, after which the manifest is written without the lock: it is held for as long as a small file is written
+LOCK_ATTEMPTS = 1000  # 10 s, after which the manifest is written without the lock: writing the file takes much less
 
 
 @contextlib.contextmanager

@@ -113,11 +113,11 @@ def refuse_parts_of_masters(named: Iterable[tuple[str, Any]], master_of: Callabl
     for name, parameter in named:
         try:
             held, whole = math.prod(master_of(parameter).shape), math.prod(parameter.shape)
-        except Exception:  # there may be no master, or none yet
+        except Exception:  # the master may not exist, or not yet
             continue
         if held != whole and not hasattr(parameter, "to_local"):
             raise ValueError(
-                f"master_of= gives {held} of the {whole} elements of {name}: parts of masters cannot be judged; "
+                f"master_of= gives only {held} of the {whole} elements of {name}, but parts of masters cannot be judged; "
                 "leave master_of= out, then the parameters are recorded, and no moments"
             )
 
@@ -147,7 +147,7 @@ def local(tensor: Any) -> Any:
 
 
 def held(tensor: Any) -> Any:
-    """What this rank holds of a DTensor; anything else unchanged."""
+    """This rank's part of a DTensor; anything else unchanged."""
     if not hasattr(tensor, "to_local"):
         return tensor
     part = tensor.to_local()

@@ -31,7 +31,7 @@ NamedParameters = list[tuple[str, torch.nn.Parameter]]
 
 
 def wrapped_as(module: torch.nn.Module) -> str | None:
-    """The name of the child that the module wraps; None if it is no wrapper."""
+    """The name of the child that the module wraps; None if it is not a wrapper."""
     children = dict(module.named_children())
     for name in WRAPPED:
         if name in children:
@@ -88,7 +88,7 @@ def named_parameters_of(module: torch.nn.Module) -> tuple[NamedParameters, set[s
 
 
 def named_buffers_of(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
-    """Persistent buffers by their names without wrappers, as they are now: a module may replace its buffers."""
+    """The current persistent buffers by their names without wrappers: a module may replace its buffers."""
     plain, named = plain_names(module), []
     for path, inner in module.named_modules(remove_duplicate=False):
         for name, buffer in inner._buffers.items():
@@ -117,7 +117,7 @@ def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
 
 def _children_of(module: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
-    """Of a list also those that occur again."""
+    """In a list, also those that occur again."""
     if isinstance(module, LISTS):
         return [(name, child) for name, child in module._modules.items() if child is not None]
     return list(module.named_children())
@@ -147,7 +147,7 @@ def units_of(model: torch.nn.Module) -> list[str]:
 
 
 def module_at(model: torch.nn.Module, unit: str) -> torch.nn.Module:
-    """The module of this name, given with or without wrappers; the outermost wrapper of it. Raises AttributeError if there is none."""
+    """The module of this name, given with or without wrappers; the outermost wrapper of it. Raises AttributeError if it does not exist."""
     try:
         return model.get_submodule(unit)
     except AttributeError:
@@ -228,16 +228,16 @@ def watch_stage(
 
 
 def _note_beginning(record: Record, number: int, stage: torch.nn.Module, units: list[torch.nn.Module]) -> None:
-    """Notes if what the stage receives goes through a module that is no unit, before the first unit: its boundary is then not that of the unit."""
+    """Notes if the stage's input goes through a module that is not a unit before the first unit: its boundary is then not the unit's."""
     first = next(stage.children(), None)
     if number == 0 or not isinstance(stage, torch.nn.Sequential) or not units or first is None or first is units[0] or any(True for _ in first.parameters()):
         return
     kind = type(core_of(first)).__name__
-    record._not_recorded.note(f"stage {number} begins with {kind}, which has no parameters and so is no unit: list it in units= of this stage and of the one device's model")
+    record._not_recorded.note(f"stage {number} begins with {kind}, which is not a unit because it has no parameters: list it in units= of this stage, and of the model on one device")
 
 
 def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[str]) -> str:
-    """The unit's new name, from that of its first parameter."""
+    """The unit's new name, from its first parameter's."""
     first = next((name for name in parameters if name.startswith(unit + ".")), None)
     if names is None or first is None:
         return unit
@@ -295,7 +295,7 @@ def labels_in(module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[str, tor
 
 
 def as_one(tensors: Any) -> torch.Tensor:
-    """One boundary tensor: several tensors of any shapes are concatenated, flattened and in order. Raises TypeError if there is none."""
+    """One boundary tensor: several tensors of any shapes are concatenated, flattened and in order. Raises TypeError without a tensor."""
     if isinstance(tensors, torch.Tensor):
         return tensors
     several = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The norms that a trainer clips by, as rows of norms.csv, and the replay of those of another record."""
+"""The norms that a trainer clips by, as rows of norms.csv, and the replay of another record's norms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Replay:
 
 
 def read_replay(norms_from: str | pathlib.Path, mesh: dict[str, Any] | None) -> Replay:
-    """Reads a record's norms; of several pipelines those of this one, or the first's. Raises ValueError if it is no record, or has no norms."""
+    """Reads a record's norms; of several pipelines this one's, or the first's. Raises ValueError if it is not a record, or has no norms."""
     folder = pathlib.Path(norms_from)
     if not (folder / "manifest.json").is_file():
         folder = folder / (meshes.folder_of(mesh) or "replica-0")
@@ -43,15 +43,15 @@ def read_replay(norms_from: str | pathlib.Path, mesh: dict[str, Any] | None) -> 
     files = {rank: folder / f"rank-{rank}" / "norms.csv" for rank in ranks}
     found = {rank: rows for rank, path in files.items() if path.is_file() and (rows := _norms_in(path))}
     if not found:
-        told = "if it clips by code of its own, let that use what record.norm(total_norm) returns, and record it again"
-        raise ValueError(f"norms_from={norms_from}: has no norms (no rank has rows in norms.csv), so there is nothing to replay; {told}")
+        advice = "if it has its own clipping code, let that use the result of record.norm(total_norm), and record it again"
+        raise ValueError(f"norms_from={norms_from}: has no norms (no rank has rows in norms.csv), so there is nothing to replay; {advice}")
     source = min(found)
     replay = Replay(folder, {"run_id": run_id, "rank": source, "digest": hash_hex(files[source].read_bytes())}, found[source])
     every = {call: {rank: rows[call] for rank, rows in found.items() if call in rows} for call in sorted(set().union(*found.values()))}
     for (step, _), norms in every.items():
         if len(set(map(number_text, norms.values()))) > 1:
-            told = ", ".join(f"rank {rank} by {number_text(norm)}" for rank, norm in norms.items())
-            replay.first_disagreement = step, f"the ranks of {norms_from} disagree on the norm of step {step} ({told}): from this step on own norms are used"
+            by_rank = ", ".join(f"rank {rank} by {number_text(norm)}" for rank, norm in norms.items())
+            replay.first_disagreement = step, f"the ranks of {norms_from} disagree on the norm of step {step} ({by_rank}): from this step on the trainer's own norms are used"
             break
     return replay
 
@@ -134,7 +134,7 @@ class Norms:
             return None
         value = self.replay.norms.get((self.step, number))
         if value is None:
-            self._note_lacking(f"step {self.step}: {self.replay.folder} has no norm of call {number}, so the own norm is used")
+            self._note_lacking(f"step {self.step}: {self.replay.folder} lacks the norm of call {number}, so the trainer's own norm is used")
         return value
 
     def _note_lacking(self, words: str) -> None:

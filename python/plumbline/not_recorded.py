@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is not recorded, and why: in the record, and as one line on stderr. The training continues."""
+"""Names what is not recorded, and why, in the record and as one line on stderr. The training continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def warn(words: str) -> None:
 
 
 def words_of(error: BaseException) -> str:
-    """One line: the error's class and first line with text, then those of its causes."""
+    """One line: the error's class and first line with text, then the same of its causes."""
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:
@@ -27,7 +27,7 @@ def words_of(error: BaseException) -> str:
 
 
 class NotRecorded:
-    """Of one rank. `entries`: `not_recorded` of exit.json; the manifest merges those of all ranks."""
+    """One rank's. `entries`: `not_recorded` of exit.json; the manifest merges all ranks'."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []

@@ -38,9 +38,9 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
         not_recorded.add([kind for kind in ("gradients", "applied", "moments", "rates") if kind not in not_recorded], f"step {now.number}: {words}")
     if not now.gradients_taken and record._optimizers and not skipped:
         seen = not_recorded.attempt("gradients", lambda: any(stage.gradient(one) is not None for stage in record.stages for one in stage.trained))
-        require("gradients", bool(seen), "no optimizer stepped, and there were no gradients at the step's end; call record.gradients() when they are complete")
+        require("gradients", bool(seen), "no optimizer stepped, and the step ended without gradients; call record.gradients() when they are complete")
     if record._optimizers:
-        not_recorded.attempt("gradients", record.gradients)  # also those of optimizers that did not step
+        not_recorded.attempt("gradients", record.gradients)  # also of optimizers that did not step
     there = record.clip_norm is None or bool(record._norms.calls) or skipped
     require("norm", there, f"clip_norm is {record.clip_norm}, but no norm was seen; call record.norm(total_norm)")
     if skipped:

@@ -54,7 +54,7 @@ def watch(record: Events, optimizer: Any) -> None:
 
 
 def watch_others(record: Events) -> None:
-    """Observes optimizers that update recorded parameters but were not given to the record: made later, or held by the one that was given."""
+    """Observes optimizers that update recorded parameters but were not given to the record: made later, or wrapped by the one that was given."""
     register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
     if register is None:
         return
@@ -93,7 +93,7 @@ def watch_clipping(record: Events) -> None:
     def judged() -> bool:
         if record.clip_norm is not None or norms.replay:
             return True
-        record._not_recorded.note("the trainer clips, and Record has no clip_norm=: its norm is not judged")
+        record._not_recorded.note("the trainer clips, but Record lacks clip_norm=, so its norm is not judged")
         return False
 
     def take_gradients() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters of which each place holds a part: DTensors with any placements, tensors that Megatron marks, and those of Record(parts=).
+"""Parameters of which each place holds a part: DTensors with any placements, tensors that Megatron marks, and parameters of Record(parts=).
 
 A part is recorded under the parameter's name. Places with equal coordinates on the axes of the part hold the same one.
 """
@@ -39,13 +39,13 @@ def range_of(size: int, number: int, among: int) -> tuple[int, int]:
 
 
 def placements_of(tensor: Any) -> str:
-    """Those of a DTensor that split it: "dp_shard: Shard(dim=0), tp: Shard(dim=1)"."""
+    """The placements that split a DTensor: "dp_shard: Shard(dim=0), tp: Shard(dim=1)"."""
     names = tensor.device_mesh.mesh_dim_names or range(len(tensor.placements))
     return ", ".join(f"{names[axis]}: {tensor.placements[axis]!r}" for axis in meshes.split_along(tensor))
 
 
 def part_of(name: str, parameter: Any, mesh: dict[str, Any] | None) -> Part | None:
-    """Of a DTensor; None if it is whole on this rank. Raises ValueError if the mesh of the record does not show which ranks hold other parts."""
+    """The part of a DTensor; None if it is whole on this rank. Raises ValueError if the mesh of the record does not show which ranks hold other parts."""
     split = meshes.split_along(parameter)
     if not split:
         return None
@@ -115,7 +115,7 @@ class Parts:
         return {name: part.manifest() for name, part in self.found.items()}
 
     def own(self, name: str, tensor: Any) -> Any:
-        """What this place holds of a parameter, gradient or moment; None if that is empty. Raises ValueError for a DTensor that is split in
+        """This place's part of a parameter, gradient or moment; None if it is empty. Raises ValueError for a DTensor that is split in
         another way than the parameter."""
         part = self.found.get(name)
         if part is None or not meshes.is_part(tensor):
@@ -147,7 +147,7 @@ def _cut_as(slices: str | pathlib.Path, mesh: dict[str, Any] | None) -> dict[str
         if len(one["axes"]) != 1 or shard is None:
             raise ValueError(
                 f"{slices}: {name} has the placements {one['placements']} along {', '.join(one['axes'])}: whole parameters can be cut along one axis "
-                "only; record the reference on the candidate's mesh with one pipeline rank, which splits them alike"
+                "only; record the reference on the candidate's mesh with one pipeline rank, which splits them in the same way"
             )
         (axis,) = one["axes"]
         asked[name] = Part([axis], one["placements"], cut=(int(shard[1]), meshes.coordinates(mesh, mesh["replica"])[axis], meshes.places_axes(mesh)[axis]))

@@ -38,10 +38,10 @@ def watch_pipelining(
     ValueError if it is no multiple of the schedule's microbatches, RuntimeError if torch has no torch.distributed.
     """
     if not torch.distributed.is_available():
-        raise RuntimeError("this torch was built without torch.distributed, so it has no pipelines; use watch_model or watch_stage")
+        raise RuntimeError("this torch was built without torch.distributed and its pipelines; use watch_model or watch_stage")
     microbatches = getattr(schedule, "_n_microbatches", record.microbatches)
     if record.microbatches % microbatches:
-        raise ValueError(f"the schedule has {microbatches} microbatches a call, but the record {record.microbatches} a step, which is no multiple")
+        raise ValueError(f"the schedule has {microbatches} microbatches a call, but the record {record.microbatches} a step, which is not a multiple")
     record.microbatches_of_a_call = microbatches
     record.schedule_name = type(schedule).__name__.removeprefix("Schedule")
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:

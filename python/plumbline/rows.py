@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the tables of one rank, and at level dump the tensors. A step's rows are written at its end, those of steps.csv last."""
+"""Writes the tables of one rank, and at level dump the tensors. A step's rows are written at its end, steps.csv last."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Rows:
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)
 
     def _on_device(self, tensor: Any, counted: bool) -> Any:
-        """What will be known of the tensor at the step's end, if a kernel computes it on the tensor's device; else None."""
+        """The results for the tensor, known at the step's end, if a kernel computes them on its device; else None."""
         if self._digests is not position_sums or not is_torch(tensor) or tensor.device.type == "cpu" or form_of(tensor).dtype not in INFINITY:
             return None
         if tensor.device not in self._results:

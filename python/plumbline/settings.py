@@ -72,7 +72,7 @@ class Settings:
                         writes a record of its own, into the folder's replica-0, replica-1, ...
         pipeline        the name of the mesh's axis of stages, which has size 1 in the reference
         axes            what axes do whose names are not torchtitan's: {"model": "tensor"}; replicate, shard, tensor, context or expert
-        parts           parameters of which places along an axis hold other parts, though they are plain tensors: {"ep": ["*.experts.*"]}, patterns
+        parts           plain tensors of which places along an axis hold different parts: {"ep": ["*.experts.*"]}, patterns
                         of names. DTensors, and what Megatron marks, are found
         slices          the manifest.json of a candidate whose places hold shards of parameters along one axis (FSDP2): a reference that holds
                         them whole then records the same parts

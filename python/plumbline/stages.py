@@ -50,7 +50,7 @@ class Stage:
         return parameter if master is None else master
 
     def gradient(self, parameter: Any) -> Any:
-        if self.gradient_of:  # a frozen parameter may have no such attribute
+        if self.gradient_of:  # a frozen parameter may lack this attribute
             return self.gradient_of(parameter) if getattr(parameter, "requires_grad", True) else None
         if not getattr(parameter, "requires_grad", True):
             return getattr(parameter, "grad", None)
@@ -58,7 +58,7 @@ class Stage:
         return next((found for one, name in places if (found := getattr(one, name, None)) is not None), None)
 
     def applied(self, parameter: Any) -> Any:
-        """The gradient as its optimizer receives it: that of the tensor that the optimizer holds."""
+        """The gradient as its optimizer receives it: the gradient of the tensor that the optimizer has."""
         gradient = getattr(self.master(parameter), "grad", None)
         return self.gradient(parameter) if gradient is None else gradient
 

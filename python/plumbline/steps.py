@@ -63,7 +63,7 @@ class Steps(Events):
         self._frozen = {name for stage in self.stages for name, one in stage.parameters if not getattr(one, "requires_grad", True)}
         places = manifest.places_of(self._ranks)
         for name in manifest.tied_nowhere(self._tied, self._ranks) if self.rank == 0 else ():
-            words = "each copy must be a parameter of its own, also on one device, with the sum of both gradients"
+            words = "each copy must be a separate parameter, also on one device, with the sum of both gradients"
             self._not_recorded.note(f"tied= lists {name}, which is a parameter of no stage: {words}")
         self._on_rank = {number: rank for number, rank, _ in places}
         self._boundary_before, following = {}, None

@@ -90,7 +90,7 @@ def _around_calls(module: torch.nn.Module, before: Callable[..., Any], after: Ca
 
 class _Boundary(torch.autograd.Function):
     """The tensor itself, as the output of a new node: gradients of all its later uses, also of a residual connection around the unit, are summed
-    there, in the order in which they were without it; then those of its earlier uses are added in the node before."""
+    there, in the order in which they were without it; then the node before adds the gradients of its earlier uses."""
 
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
@@ -153,7 +153,7 @@ class _Calls:
             self.record._attempt_end(self.record._attempt_begin(0, "B", microbatch))
 
     def at_cut(self, units: list[str], module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
-        """`units`: of the module, which may be called again; the first unit of the model has no boundary before it."""
+        """`units`: the module's, which may be called again; the first unit of the model has no boundary before it."""
         unit = next((one for one in units if one not in self.cuts), None)
         if not self.inside or unit is None:
             return None
@@ -162,7 +162,7 @@ class _Calls:
             return None
         tensors = self.crossing(unit, args, kwargs)
         if not tensors:
-            raise TypeError(f"unit {unit} is called without a tensor, so there is none at its boundary")
+            raise TypeError(f"unit {unit} is called without a tensor for its boundary")
         microbatch = self.microbatch
         carrying = [tensor for tensor in tensors if tensor.requires_grad]
         replaceable = {id(tensor) for tensor in _replaceable((*args, *kwargs.values()))}
@@ -188,7 +188,7 @@ class _Calls:
         return _replaced(args, places), {name: _replaced(value, places) for name, value in kwargs.items()}
 
     def _from_here(self, tensor: torch.Tensor, once: bool) -> torch.Tensor:
-        """What the unit gets: the tensor itself, with a node of its own from here on if it can get one. If it cannot and was a boundary tensor before
+        """The unit's input: the tensor itself, with its own node from here on if possible. If it cannot and was a boundary tensor before
         (passed around a unit), or the call has it more than once, a view of what was passed last."""
         if once and (_continued(tensor) or id(tensor) not in self.passed):
             return tensor
@@ -206,7 +206,7 @@ def _replaceable(values: Any) -> Iterator[torch.Tensor]:
 
 
 def _is_tuple(values: Any) -> bool:
-    """Also a named tuple, but no other class of its own, which cannot be rebuilt."""
+    """Also a named tuple, but not another class, which cannot be rebuilt."""
     return type(values) is tuple or (isinstance(values, tuple) and hasattr(values, "_make"))
 
 

@@ -42,7 +42,7 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
         known["momentum"] = float(values.pop("momentum"))
     how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # select kernels, not the formula
     form = form_of(optimizer)
-    if name in FORMULA and _has_stepped(optimizer):  # the record has no moments from before its first step, so no update is recomputed
+    if name in FORMULA and _has_stepped(optimizer):  # the record lacks moments from before its first step, so updates are not recomputed
         form = f"{form}, resumed" if form else "resumed"
     if form:
         known["implementation"] = form
@@ -79,17 +79,17 @@ def has_hooks(optimizer: Any) -> bool:
 
 def require_rates(optimizers: list[Any]) -> None:
     """Raises ValueError for an optimizer without a rate in each of its groups of parameters, or without groups in its defaults; None, as in
-    transformers' Adafactor, is no rate."""
+    transformers' Adafactor, is not a rate."""
     for one in optimizers:
         groups = getattr(one, "param_groups", None) or [getattr(one, "defaults", {})]
         if not all(group.get("lr") is not None for group in groups):
             instead = "give optimizer= its name and rate instead, as {'name': 'mine', 'learning_rate': 0.1}"
             words = f"{instead}, and call record.gradients() and record.learning_rate() in each step"
-            raise ValueError(f"{type(one).__name__} has no param_groups with an 'lr', as optimizers of torch.optim have: {words}")
+            raise ValueError(f"{type(one).__name__} lacks param_groups with an 'lr', which optimizers of torch.optim have: {words}")
 
 
 def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
-    """The manifest's `optimizer` of one rank; None if it has no optimizer."""
+    """The manifest's `optimizer` of one rank; None without an optimizer."""
     return together([optimizer_of(one) for one in optimizers if one is not None])
 
 

@@ -64,7 +64,7 @@ class Comparison:
         return "HOLDS" + (f", accepted although {accepted}" if accepted else "") + self._not_recorded()
 
     def _missing(self, accepted: bool) -> str:
-        """What was not compared, a part for each reason."""
+        """The parts that were not compared, one for each reason."""
         by_reason: dict[str, list[CheckVerdict]] = {}
         for check in self.checks.values():
             if check.outcome == "incomplete" and (check.accepted if accepted else check.blocks):
@@ -80,7 +80,7 @@ class Comparison:
         return self.verdict["cases"][0]
 
     def _unseen(self) -> list[dict[str, str]]:
-        """What the recorders could not see, in the judge's words."""
+        """Names what the recorders could not see, in the judge's words."""
         return self.verdict["excuses"]
 
     def _not_recorded(self) -> str:

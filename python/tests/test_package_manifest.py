@@ -52,15 +52,15 @@ class ManifestTest(unittest.TestCase):
 
     def test_settings_of_the_run_are_its_keys(self):
         mesh = {"axes": {"dp": 1, "pp": 1}, "replicas": [[0]], "replica": 0}
-        told = {"seed": 7, "device": "abacus", "data_source": "noise", "loss_scaling": "after", "clip_norm": 0.5, "level": "summary", "every": 3, "mesh": mesh}
-        record = plumbline.Record(self.folder / "meshed", model={}, steps=7, microbatches=1, optimizer=OPTIMIZER, **told)
+        given = {"seed": 7, "device": "abacus", "data_source": "noise", "loss_scaling": "after", "clip_norm": 0.5, "level": "summary", "every": 3, "mesh": mesh}
+        record = plumbline.Record(self.folder / "meshed", model={}, steps=7, microbatches=1, optimizer=OPTIMIZER, **given)
         record.stage(0, ["unit0"], {})
         with self.assertRaises(KeyboardInterrupt), record.step(*batch(0)):
             raise KeyboardInterrupt
         found = plumbline.read(self.folder / "meshed" / "replica-0").manifest
-        self.assertEqual((found["steps"], found["data"]["source"]), (3, told.pop("data_source")))
-        told["mesh"]["axes"] = [{"name": "dp", "size": 1, "kind": "replicate"}, {"name": "pp", "size": 1, "kind": "pipeline"}]
-        self.assertEqual({key: found[key] for key in told}, told)
+        self.assertEqual((found["steps"], found["data"]["source"]), (3, given.pop("data_source")))
+        given["mesh"]["axes"] = [{"name": "dp", "size": 1, "kind": "replicate"}, {"name": "pp", "size": 1, "kind": "pipeline"}]
+        self.assertEqual({key: found[key] for key in given}, given)
         self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("per_rank", 1e-6))
         found = self.written("canonical", clip_norm=0.5, norm_order="canonical", clip_epsilon=0.25)
         self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("canonical", 0.25))
@@ -115,7 +115,7 @@ class ManifestTest(unittest.TestCase):
         one, two = weights()
         here = {"a": one, "b": two, "c": one, "d": two, "e": weights()[0]}
         self.assertEqual(self.written("found", stages=[here])["tied"], [["a", "c"], ["b", "d"]])
-        self.assertEqual(self.written("told", stages=[here], tied=(("a", "c"), ("e", "elsewhere")))["tied"], [["a", "c"], ["e", "elsewhere"], ["b", "d"]])
+        self.assertEqual(self.written("ties", stages=[here], tied=(("a", "c"), ("e", "elsewhere")))["tied"], [["a", "c"], ["e", "elsewhere"], ["b", "d"]])
 
     def test_weights_without_a_gradient_are_frozen(self):
         one, two = weights()
@@ -138,9 +138,9 @@ class ManifestTest(unittest.TestCase):
         from plumbline.manifest import RankSummary
         from plumbline.training import together
 
-        told = [RankSummary((1, 1, 1, "full", "xxh3-128"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
-        self.assertEqual(together([one.optimizer for one in told]), {"name": "sgd", "groups": 6})
-        self.assertEqual(together([None, told[0].optimizer, {}]), {"name": "sgd"})
+        summaries = [RankSummary((1, 1, 1, "full", "xxh3-128"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
+        self.assertEqual(together([one.optimizer for one in summaries]), {"name": "sgd", "groups": 6})
+        self.assertEqual(together([None, summaries[0].optimizer, {}]), {"name": "sgd"})
         self.assertIsNone(together([None]))
         rates = [{"name": "sgd", "learning_rate": rate} for rate in (0.25, 0.5)]  # each rank's only group: no rank's own number
         self.assertEqual(together(rates), together(rates[::-1]), {"name": "sgd", "learning_rate": 0.5, "groups": 2})

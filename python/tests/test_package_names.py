@@ -150,7 +150,7 @@ class NamesTest(unittest.TestCase):
         self.assertTrue(all(row["name"].startswith("model.") for row in found.tensors))
 
     def test_units_that_run_in_another_order_than_listed_are_noted(self):
-        for name, registered, units, told in (
+        for name, registered, units, noted in (
             ("as listed", ("embed", "layers", "head"), None, False),
             ("apart", ("embed", "head", "layers"), None, True),
             ("given", ("embed", "head", "layers"), UNITS, False),
@@ -162,8 +162,8 @@ class NamesTest(unittest.TestCase):
                 said = self.trained(record, model)
                 notes = json.loads((self.folder / name / "rank-0" / "exit.json").read_text()).get("notes", [])
                 words = "the units of stage 0 run in the order embed, layers.0, layers.1, head, but are listed as embed, head, layers.0, layers.1: give units="
-                self.assertEqual((bool(said), bool(notes)), (told, told))
-                self.assertTrue(not told or (words in said and notes[0].startswith(words)))
+                self.assertEqual((bool(said), bool(notes)), (noted, noted))
+                self.assertTrue(not noted or (words in said and notes[0].startswith(words)))
 
     def test_a_traced_list_of_layers_is_a_list(self):
         from torch.distributed.pipelining import SplitPoint, pipeline

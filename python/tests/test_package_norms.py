@@ -53,19 +53,19 @@ class NormsTest(InFolder):
 
     def train(self, record, norms):
         """Returns what record.norm returned, by step."""
-        told = []
+        returned = []
         with contextlib.redirect_stderr(io.StringIO()) as said:
             for number, of_step in enumerate(norms):
                 with record.step(*batch(number)):
                     record.loss(1), record.loss(1), record.learning_rate(RATE), record.gradients()
-                    told.append([record.norm(*norm) if isinstance(norm, tuple) else record.norm(norm) for norm in of_step])
+                    returned.append([record.norm(*norm) if isinstance(norm, tuple) else record.norm(norm) for norm in of_step])
         self.said = said.getvalue()
-        return told
+        return returned
 
     def test_each_clipping_call_of_each_step_of_the_run_is_a_row(self):
         norms = [[4.0], [8.0, (numpy.float32(0.1), 0.25)], [(2.0, lambda norm: norm / 8)], [], [16.0]]
-        told = self.train(self.record(steps=5, every=2, clip_norm=2.0, clip_epsilon=0.0), norms)
-        self.assertEqual(told, [[4.0], [8.0, numpy.float32(0.1)], [2.0], [], [16.0]])
+        returned = self.train(self.record(steps=5, every=2, clip_norm=2.0, clip_epsilon=0.0), norms)
+        self.assertEqual(returned, [[4.0], [8.0, numpy.float32(0.1)], [2.0], [], [16.0]])
         small = str(float(numpy.float32(0.1)))
         rows = [("0", "0", "4.0", "", "0.5"), ("1", "0", "8.0", "", "0.25"), ("1", "1", small, "", "0.25"), ("2", "0", "2.0", "", "0.25"), ("4", "0", "16.0", "", "0.125")]
         self.assertEqual(self.norms(), rows)
@@ -84,10 +84,10 @@ class NormsTest(InFolder):
     def test_the_norm_is_returned_as_it_was_given(self):
         record, one = self.record(), numpy.float32(3)
         self.assertIs(record.norm(one), one)  # before the first step
-        told = self.train(record, [[one, "no number", one]])
-        self.assertIs(told[0][0], one)
-        self.assertEqual((told[0][1], self.exits()["not_recorded"][0]["what"]), ("no number", "norm"))
-        self.assertIs(told[0][2], one)  # after the recorder has failed
+        returned = self.train(record, [[one, "no number", one]])
+        self.assertIs(returned[0][0], one)
+        self.assertEqual((returned[0][1], self.exits()["not_recorded"][0]["what"]), ("no number", "norm"))
+        self.assertIs(returned[0][2], one)  # after the recorder has failed
         self.assertIs(record.norm(one), one)  # after the last step
 
     def test_norms_are_replayed_in_their_order_also_in_steps_that_are_not_recorded(self):
@@ -96,14 +96,14 @@ class NormsTest(InFolder):
             self.assertIsNone(self.record("none", norms_from=empty)._norms_from)
         record = self.record(steps=4, every=3, norms_from=two, clip_norm=2.0, clip_epsilon=0.0)
         given = [[numpy.float32(5), 1.0], [numpy.float32(2)], [numpy.array([[3]], "float64")], [5.0]]
-        told = self.train(record, given)
-        self.assertEqual([told[0][0], told[1][0], told[3][0]], [4.5, numpy.float32(0.1), 5.0])
-        self.assertEqual([type(told[0][0]), type(told[1][0]), told[2][0].shape, told[2][0].dtype], [numpy.float32, numpy.float32, (1, 1), numpy.dtype("float64")])
+        returned = self.train(record, given)
+        self.assertEqual([returned[0][0], returned[1][0], returned[3][0]], [4.5, numpy.float32(0.1), 5.0])
+        self.assertEqual([type(returned[0][0]), type(returned[1][0]), returned[2][0].shape, returned[2][0].dtype], [numpy.float32, numpy.float32, (1, 1), numpy.dtype("float64")])
         small = float(numpy.float32(0.1))
         self.assertEqual([row[2:] for row in self.norms()], [
             ("5.0", "4.5", str(2 / 4.5)), ("1.0", "nan", "nan"), ("2.0", str(small), "1.0"), ("3.0", "7.0", str(2 / 7)), ("5.0", "", "0.4"),
         ])
-        self.assertEqual(self.exits()["notes"], [f"step 3: {two} has no norm of call 0, so the own norm is used"])
+        self.assertEqual(self.exits()["notes"], [f"step 3: {two} lacks the norm of call 0, so the trainer's own norm is used"])
         manifest = plumbline.read(self.folder / "one").manifest
         self.assertEqual(manifest["norms_from"], {"run_id": "candidate", "rank": 0, "digest": hash_hex((two / "rank-0" / "norms.csv").read_bytes())})
 
@@ -115,7 +115,7 @@ class NormsTest(InFolder):
     def test_ranks_that_disagree_end_the_replay(self):
         two = written(self.folder / "two", {0: "0,0,2.5,,1.0\n1,0,3.0,,1.0\n2,0,1.5,,1.0\n", 1: "0,0,2.5,,1.0\n1,0,3.5,,1.0\n2,0,1.5,,1.0\n"})
         self.assertEqual(self.train(self.record(steps=3, norms_from=two), [[1.0], [1.25], [1.0]]), [[2.5], [1.25], [1.0]])
-        words = f"the ranks of {two} disagree on the norm of step 1 (rank 0 by 3.0, rank 1 by 3.5): from this step on own norms are used"
+        words = f"the ranks of {two} disagree on the norm of step 1 (rank 0 by 3.0, rank 1 by 3.5): from this step on the trainer's own norms are used"
         self.assertEqual((self.exits()["notes"], self.said), ([words], f"plumbline: {words}\n"))
 
     def test_a_call_that_only_the_other_record_has_is_noted_once(self):
@@ -175,14 +175,14 @@ class TorchNormsTest(InFolder):
             for parameter in model.parameters():
                 parameter.grad.mul_(coefficient)
 
-        def told(model, record, step):
+        def norm_given(model, record, step):
             record.gradients()
             norm = record.norm(self.own(model))
             self.assertIsInstance(norm, torch.Tensor)
             for parameter in model.parameters():
                 parameter.grad.mul_(torch.clamp(0.5 / (norm + 1e-6), max=1.0))
 
-        def told_and_clipped(model, record, step):
+        def norm_given_and_clipped(model, record, step):
             record.gradients()
             torch.nn.utils.clip_grads_with_norm_(model.parameters(), 0.5, total_norm=record.norm(self.own(model)))
 
@@ -192,8 +192,8 @@ class TorchNormsTest(InFolder):
             "imported": lambda model, *_: imported(model.parameters(), max_norm=0.5, foreach=True),
             "clip_grads_with_norm_": lambda model, *_: torch.nn.utils.clip_grads_with_norm_(model.parameters(), 0.5, self.own(model)),
             "of the module": lambda model, *_: torch.nn.utils.clip_grad._clip_grads_with_norm_(model.parameters(), 0.5, self.own(model), foreach=False),
-            "told": told,
-            "told and clipped": told_and_clipped,
+            "given": norm_given,
+            "given and clipped": norm_given_and_clipped,
         }
         for every in (1, 2):
             for name, update in updates.items():

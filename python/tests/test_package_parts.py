@@ -137,8 +137,8 @@ class PartsTest(unittest.TestCase):
         parts = trained(self.folder / "parts", Tensor)
         whole = trained(self.folder / "whole", lambda values, _: Whole(values), slices=parts / "replica-1" / "manifest.json")
         for replica in range(2):
-            told = [{(row["step"], row["kind"], row["name"]): row["digest"] for row in plumbline.read(root / f"replica-{replica}").tensors} for root in (parts, whole)]
-            self.assertEqual(told[0], told[1])
+            digests = [{(row["step"], row["kind"], row["name"]): row["digest"] for row in plumbline.read(root / f"replica-{replica}").tensors} for root in (parts, whole)]
+            self.assertEqual(digests[0], digests[1])
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_parts_are_judged_as_the_whole_is(self):

@@ -182,14 +182,14 @@ class ListsTest(unittest.TestCase):
         self.assertEqual(plumbline.torch.accumulation_of(None), {})
 
     def test_an_order_that_is_neither_is_not_declared(self):
-        class Told:
+        class Declared:
             accumulation, schedule_rows = "ascending", None
 
         for rows_of, expected in (([["0B0", "0B1"]], "ascending"), ([["0B1", "0B0"]], "descending"), ([["0B1", "0B0", "1B0", "1B1"]], "ascending"), (None, "ascending")):
-            told = Told()
-            told.schedule_rows = rows_of
-            pipelining.declare_accumulation(told)
-            self.assertEqual(told.accumulation, expected)
+            declared = Declared()
+            declared.schedule_rows = rows_of
+            pipelining.declare_accumulation(declared)
+            self.assertEqual(declared.accumulation, expected)
 
     def test_another_number_of_microbatches_is_refused(self):
         part = Part(model())

@@ -45,14 +45,14 @@ class Pipeline:
     def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS, mesh=None, frozen=False):
         self.folder, self.world, self.wrong, self.mesh, self.frozen = folder, world, wrong, mesh, frozen
         self.every, self.run_steps = every, run_steps
-        self.barrier, self.told = threading.Barrier(world), [None] * world
+        self.barrier, self.gathered = threading.Barrier(world), [None] * world
         self.wires, self.errors = {}, []
 
     def gather(self, rank):
         def tell(mine):
-            self.told[rank] = mine
+            self.gathered[rank] = mine
             self.barrier.wait()
-            everyone = list(self.told)
+            everyone = list(self.gathered)
             self.barrier.wait()
             return everyone
 
@@ -245,7 +245,7 @@ class RecordTest(unittest.TestCase):
         wrong = plumbline.compare(kept["one"], kept["wrong"])
         self.assertEqual((wrong.outcome, wrong.first_divergence["step"]), ("differs", 0))
         other = plumbline.compare(kept["one"], kept["usual"])
-        self.assertIn("digests of the kind position-sum-128, the candidate's xxh3-128: record one of the runs again with Record(digest=)", str(other))
+        self.assertIn("position-sum-128 digests, the candidate's xxh3-128: record one of the runs again with the other's Record(digest=)", str(other))
         with self.assertRaisesRegex(ValueError, "at level dump the digest must be xxh3-128"):
             Pipeline(self.folder / "refused", 1).record(0, digest="position-sum-128", level="dump")
 

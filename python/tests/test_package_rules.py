@@ -92,7 +92,7 @@ class RulesTest(unittest.TestCase):
         self.assertEqual([row["batch"] for row in plumbline.read(self.folder / "lists").microbatches], [1, 5])
 
     def test_what_a_step_did_not_record_is_named_and_ends_no_training(self):
-        for name, options, told, what, words in (
+        for name, options, recorded, what, words in (
             ("some", {}, {"losses": (1,)}, "losses", r"step 0: only microbatches \[0\] of 2 have a loss"),
             ("more", {}, {"losses": (1, 1, 1)}, "losses", r"made for 2|only microbatches \[0, 1, 2\] of 4 have a loss"),
             ("none", {}, {"losses": ()}, "losses", r"step 0: no loss was recorded; call record.loss"),
@@ -101,7 +101,7 @@ class RulesTest(unittest.TestCase):
             ("norm", {"clip_norm": 2.5}, {}, "norm", r"step 0: clip_norm is 2.5, but no norm was seen"),
         ):
             with self.subTest(name):
-                said = self.said(lambda name=name, options=options, told=told: self.step(self.record(name, **options), **told))
+                said = self.said(lambda name=name, options=options, recorded=recorded: self.step(self.record(name, **options), **recorded))
                 self.assertRegex(said, words)
                 (lack,) = self.ended(name)["not_recorded"]
                 self.assertEqual((lack["what"], self.ended(name)["status"]), (what, "ok"))
@@ -215,9 +215,9 @@ class RulesTest(unittest.TestCase):
     def test_variables_that_steer_libraries_are_recorded(self):
         with mock.patch.dict("os.environ", {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": "no"}):
             self.step(self.record())
-        told = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
-        self.assertEqual({name: told["environment"].get(name) for name in ("MKL_CBWR", "DNNL_VERBOSE", "HOME_OF_MKL_")}, {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": None})
-        self.assertIn("cpu_vendor", told["machine"])
+        machine = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
+        self.assertEqual({name: machine["environment"].get(name) for name in ("MKL_CBWR", "DNNL_VERBOSE", "HOME_OF_MKL_")}, {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": None})
+        self.assertIn("cpu_vendor", machine["machine"])
 
     def test_how_a_rank_ended_is_said_once(self):
         record = self.record(steps=3)
@@ -252,9 +252,9 @@ class RulesTest(unittest.TestCase):
         self.assertEqual((self.ended()["status"], self.ended()["code"]), ("error", 1))
 
     def test_stages_that_are_not_each_there_once_are_refused(self):
-        for told, numbers in (((0, 2), r"\[0, 2\]"), ((0, 0), r"\[0, 0\]"), ((1,), r"\[1\]")):
+        for ranks, numbers in (((0, 2), r"\[0, 2\]"), ((0, 0), r"\[0, 0\]"), ((1,), r"\[1\]")):
             record = plumbline.Record(self.folder / "none", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER)
-            for number in told:
+            for number in ranks:
                 record.stage(number, ["first"], {})
             with self.assertRaisesRegex(ValueError, f"stages are {numbers}; each number from 0 on must occur once"):
                 with record.step(numpy.ones(1)):

@@ -79,12 +79,12 @@ class StagesTest(unittest.TestCase):
     def pipeline(self, name, ranks, each=1, wrong=None, given=True):
         """`each`: stages of a rank, which holds every ranks-th one."""
         wires = {(direction, stage): queue.Queue() for direction in ("forward", "backward") for stage in range(ranks * each)}
-        barrier, told, errors = threading.Barrier(ranks), [None] * ranks, []
+        barrier, gathered, errors = threading.Barrier(ranks), [None] * ranks, []
 
         def gather(rank, mine):
-            told[rank] = mine
+            gathered[rank] = mine
             barrier.wait()
-            everyone = list(told)
+            everyone = list(gathered)
             barrier.wait()
             return everyone
 

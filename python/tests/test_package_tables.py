@@ -67,11 +67,11 @@ class TablesTest(unittest.TestCase):
         self.assertEqual([numpy.float32(row["loss"]) for row in rows(self.folder / "one", "microbatches")], losses)
 
     def test_a_coefficient_is_given_or_what_torch_computes_from_the_norm(self):
-        for clip_norm, told, expected in ((3.0, 0.75, "0.75"), (3.0, None, "0.5"), (9.0, None, "1.0"), (None, None, "1.0"), (None, 0.125, "0.125")):
-            record = self.record(f"{clip_norm} {told}", clip_norm=clip_norm, clip_epsilon=0.0)
+        for clip_norm, coefficient, expected in ((3.0, 0.75, "0.75"), (3.0, None, "0.5"), (9.0, None, "1.0"), (None, None, "1.0"), (None, 0.125, "0.125")):
+            record = self.record(f"{clip_norm} {coefficient}", clip_norm=clip_norm, clip_epsilon=0.0)
             with record.step(*batch(0)):
-                record.loss(1), record.loss(1), record.learning_rate(RATE), record.gradients(), record.norm(numpy.float32(6), told)
-            row = rows(self.folder / f"{clip_norm} {told}", "steps")[0]
+                record.loss(1), record.loss(1), record.learning_rate(RATE), record.gradients(), record.norm(numpy.float32(6), coefficient)
+            row = rows(self.folder / f"{clip_norm} {coefficient}", "steps")[0]
             self.assertEqual((row["gradient_norm"], row["clip_coefficient"]), ("6.0", expected))
 
     def test_gradients_that_are_all_zero_are_not_clipped(self):
@@ -162,11 +162,11 @@ class TablesTest(unittest.TestCase):
 
     def test_what_goes_into_an_empty_stage_bears_the_name_of_the_next_unit(self):
         record = self.record(stages=[(0, ["first"]), (1, []), (2, ["second", "third"]), (3, [])])
-        told = numpy.ones((2, 3), "float32")
+        tensor = numpy.ones((2, 3), "float32")
         with record.step(*batch(0)):
             for stage in (0, 1, 2):  # the last has no unit behind it
-                record.handed_over(stage, stage + 1, 0, told)
-            record.handed_over(1, 0, 0, told)
+                record.handed_over(stage, stage + 1, 0, tensor)
+            record.handed_over(1, 0, 0, tensor)
             record.loss(1), record.loss(1), record.learning_rate(RATE)
         found = [[row[key] for key in ("direction", "cut", "from_stage", "to_stage", "side", "peer")] for row in rows(self.folder / "one", "boundaries")]
         self.assertEqual(found, [

@@ -399,7 +399,7 @@ class TrainersTest(unittest.TestCase):
         rate_of_none = torch.optim.SGD([parameter])
         rate_of_none.param_groups[0]["lr"] = None  # as transformers' Adafactor, which computes it
         for strange in (without_rate, rate_of_none, object()):
-            with self.assertRaisesRegex(ValueError, "has no param_groups with an 'lr'.*give optimizer= its name and rate instead"):
+            with self.assertRaisesRegex(ValueError, "lacks param_groups with an 'lr'.*give optimizer= its name and rate instead"):
                 plumbline.Record(self.folder / "one", model={}, steps=1, microbatches=1, optimizer=strange)
         for kind in (torch.optim.AdamW, torch.optim.SGD):
             loaded = kind([parameter], lr=0.5, **({"momentum": 0.9} if kind is torch.optim.SGD else {}))
@@ -469,7 +469,7 @@ class TrainersTest(unittest.TestCase):
             record = plumbline.read(self.folder / name)
             self.assertEqual({row["gradient_norm"] for row in record.steps}, {None})
             self.assertNotIn("norm", {one["what"] for one in record.exits[0].get("not_recorded", [])})
-            note = ["the trainer clips, and Record has no clip_norm=: its norm is not judged"]
+            note = ["the trainer clips, but Record lacks clip_norm=, so its norm is not judged"]
             self.assertEqual(record.exits[0]["notes"], note)
             self.assertEqual([row["digest"] for row in record.tensors if row["kind"] == "gradient"], before)
 

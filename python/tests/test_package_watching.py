@@ -134,7 +134,7 @@ class WatchingTest(unittest.TestCase):
             loss = model(torch.ones(1, 2)).sum()
             record.loss(loss), loss.backward(), optimizer.step()
         lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
-        self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor, so there is none at its boundary"}])
+        self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor for its boundary"}])
 
     def test_a_unit_keeps_the_lists_and_dicts_that_it_is_called_with(self):
         class Attributes(dict):

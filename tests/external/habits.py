@@ -99,7 +99,7 @@ class Habitual(Trainer):
         moving = gradient.plus(buffer.times(options["momentum"]))
         self.set(name, self.weights[name].plus(moving.times(-rate)))
 
-    # -- what is told
+    # -- what is recorded
 
     def rename(self, old, new):
         next(unit for unit in self.units if unit.name == old).name = new
@@ -124,7 +124,7 @@ class Habitual(Trainer):
             if self.does("rows in any order"):
                 for table in ("tensors", "boundaries"):
                     tables[table].sort(key=lambda row: (row[0], digest_of_text(row)))
-            if self.does("the coefficient is not told"):
+            if self.does("the coefficient is not given"):
                 for row in tables["steps"]:
                     row[3] = ""
             if self.pipeline_does("losses of five digits"):
@@ -148,9 +148,9 @@ class Habitual(Trainer):
             if self.pipeline_does("names of a stage's own module"):
                 for row in tables["tensors"]:
                     row[2] = row[2].replace("down.", "0.").replace("scale.", "1.").replace("head.", "2.")
-            if self.pipeline_does("a table told twice"):
+            if self.pipeline_does("a table given twice"):
                 tables["tensors"] += tables["tensors"][-1:]
-            if self.does("loss told in double precision"):
+            if self.does("loss given in double precision"):
                 for row in tables["steps"]:
                     row[1] = row[1] and repr(added(float(one[6]) for one in owner.rows["microbatches"] if one[0] == row[0]) + 1e-12)
             if self.does("the loss of the step is a mean"):

@@ -142,7 +142,7 @@ class Trainer:
             self.ranks[taker].boundary(*here, "local", taker, arrives)
             return arrives
         self.ranks[giver].boundary(*here, "send", taker, tensor)
-        if not (self.has("receive not told") and struck):
+        if not (self.has("receive not recorded") and struck):
             self.ranks[taker].boundary(*here, "receive", giver, arrives)
         return arrives
 
@@ -163,7 +163,7 @@ class Trainer:
         if self.has("mean of means"):
             whole = max(valid, 1) * count
         loss, gradient = self.loss_of(x, labels, self.divisor(valid, whole, count))
-        if self.has("loss told without its scale") and step == 0:
+        if self.has("loss given without its scale") and step == 0:
             loss *= 2
         if self.has("not a number") and (step, m) == (1, 0):
             loss = math.nan
@@ -246,7 +246,7 @@ class Trainer:
             else:
                 norm = math.sqrt(added(math.sqrt(sums[name].square_sum()) ** 2 for name in names))
             norms.append(norm)
-        if self.has("norm told wrong on one rank"):
+        if self.has("norm given wrong on one rank"):
             norms[1] *= 1 + 2**-40
         coefficients = [min(1.0, run.clip / (norm + run.epsilon)) for norm in norms]
         if self.has("coefficient not limited"):
@@ -316,7 +316,7 @@ class Trainer:
             moved = [p - rate * g for p, g in zip(weight.values, moving)]
         self.set(name, weight.changed(moved))
 
-    # -- what is told
+    # -- what is recorded
 
     def tell(self, step, batches, losses, norms, coefficients, whole):
         run = self.run

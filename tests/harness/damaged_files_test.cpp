@@ -36,7 +36,7 @@ class DamagedFiles : public ::testing::Test {
   testing::TemporaryFolder folder;
 };
 
-TEST_F(DamagedFiles, ASweepFileAndItsRunFileAreTakenOrRefused) {
+TEST_F(DamagedFiles, SweepAndRunFilesAreAcceptedOrRefused) {
   const std::string there = "../models/stories260k/config.json";
   folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
   std::string text = testing::bytes_of(PLUMBLINE_FIXTURES "/runs/quick.toml");
@@ -63,7 +63,7 @@ lengths = [16, 8, [3, 4], 1]
   expect_taken_or_refused(run, 300, [&] { make_plan(read_sweep_file(sweep)); }, {"sweep.toml"});
 }
 
-TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
+TEST_F(DamagedFiles, SchedulesAreAcceptedOrRefused) {
   const auto path = folder.file("s.csv", testing::bytes_of(PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv"));
 
   expect_taken_or_refused(path, 400, [&] {
@@ -77,7 +77,7 @@ TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
   expect_taken_or_refused(path, 400, [&] { make_runnable(asked); });
 }
 
-TEST_F(DamagedFiles, TheTablesOfARecordAreTakenOrRefused) {
+TEST_F(DamagedFiles, TablesAreAcceptedOrRefused) {
   SyntheticCell cell;
   const fs::path record = cell.write_candidate();
 
@@ -89,7 +89,7 @@ TEST_F(DamagedFiles, TheTablesOfARecordAreTakenOrRefused) {
   }
 }
 
-TEST_F(DamagedFiles, AManifestIsRefusedOrJudgedInWordsOfOurs) {
+TEST_F(DamagedFiles, ManifestsAreJudgedOrRefusedWithOurMessage) {
   SyntheticCell cell;
   const fs::path reference = cell.write_reference(), candidate = cell.write_candidate();
   int judged = 0;
@@ -113,7 +113,7 @@ TEST_F(DamagedFiles, AManifestIsRefusedOrJudgedInWordsOfOurs) {
   EXPECT_GT(judged, 20);
 }
 
-TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
+TEST_F(DamagedFiles, FilesOfASweepFolderAreAcceptedOrRefused) {
   const auto finding = folder / "finding.json", verdict_file = folder / "verdict.json";
   LaunchFinding ended;
   ended.started = true;
@@ -129,7 +129,7 @@ TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
   expect_taken_or_refused(verdict_file, 150, [&] { read_verdict(verdict_file); });
 }
 
-TEST_F(DamagedFiles, ACalibrationIsTakenOrRefused) {
+TEST_F(DamagedFiles, CalibrationsAreAcceptedOrRefused) {
   const double u = 0x1p-24;
   judging::Calibration calibration;
   calibration.dtype = "float32";

@@ -3,7 +3,7 @@
 // detected.
 #include <gtest/gtest.h>
 
-#include "harness/judge/request/partition_asked.hpp"
+#include "harness/judge/request/requested_partition.hpp"
 #include "model/unit.hpp"
 #include "pipeline/partition.hpp"
 
@@ -52,7 +52,7 @@ TEST(PartitionAsJudged, UniformAgreesForUpTo24LayersOn16Stages) {
   for (std::int64_t layers = 1; layers <= 24; ++layers) {
     for (std::int32_t stages = 1; stages <= 16; ++stages) {
       for (const bool halves : {false, true}) {
-        EXPECT_EQ(judging::partition_asked(judges_model(layers, 512, halves), {"uniform", {}}, stages, {8}),
+        EXPECT_EQ(judging::requested_partition(judges_model(layers, 512, halves), {"uniform", {}}, stages, {8}),
                   trained(layers, 512, settings, stages, {8}, halves))
             << layers << " layers, " << stages << " stages, halves " << halves;
       }
@@ -68,8 +68,9 @@ TEST(PartitionAsJudged, CostAgreesWithSmallAndLargeHeads) {
       for (std::int64_t layers = 1; layers <= 12; ++layers) {
         for (std::int32_t stages = 1; stages <= 10; ++stages) {
           for (const bool halves : {false, true}) {
-            EXPECT_EQ(judging::partition_asked(judges_model(layers, vocabulary, halves), {"cost", {}}, stages, rows),
-                      trained(layers, vocabulary, settings, stages, rows, halves))
+            EXPECT_EQ(
+                judging::requested_partition(judges_model(layers, vocabulary, halves), {"cost", {}}, stages, rows),
+                trained(layers, vocabulary, settings, stages, rows, halves))
                 << layers << " layers, " << stages << " stages, vocabulary " << vocabulary << ", halves " << halves;
           }
         }
@@ -83,9 +84,10 @@ TEST(PartitionAsJudged, ABalanceAgrees) {
   settings.partition = "balance";
   settings.balance = {2, 0, 3};
 
-  EXPECT_EQ(judging::partition_asked(judges_model(5, 512), {"", {2, 0, 3}}, 3, {8}), trained(5, 512, settings, 3, {8}));
+  EXPECT_EQ(judging::requested_partition(judges_model(5, 512), {"", {2, 0, 3}}, 3, {8}),
+            trained(5, 512, settings, 3, {8}));
   settings.balance = {3, 0, 7};
-  EXPECT_EQ(judging::partition_asked(judges_model(5, 512, true), {"", {3, 0, 7}}, 3, {8}),
+  EXPECT_EQ(judging::requested_partition(judges_model(5, 512, true), {"", {3, 0, 7}}, 3, {8}),
             trained(5, 512, settings, 3, {8}, true));
 }
 

@@ -113,7 +113,8 @@ TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   EXPECT_EQ(plumbline("sweep " + quick + " --list --resume").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --trainers " + folder_.path().string()).code, 3);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --out " + folder_.path().string()).code, 2);
-  EXPECT_THAT(plumbline("doctor --trainers " + folder_.path().string()).said, HasSubstr(": holds neither plumbline-"));
+  EXPECT_THAT(plumbline("doctor --trainers " + folder_.path().string()).said,
+              HasSubstr(": contains neither plumbline-"));
 }
 
 class ReferenceCommandLine : public CommandLine {

@@ -39,9 +39,9 @@ expect() {
   [[ $code == "$wanted" && $(tr '\n' ' ' <calls) == "$calls" && $said == *"$words"* ]] ||
     { echo "$*: expected $wanted, '$calls' and '$words'; got $code, '$(tr '\n' ' ' <calls)' and:" "$said" && exit 1; }
 }
-expect 2 "" "there is no part fuz; known: headers alone asan" scripts/nightly fuz
+expect 2 "" "unknown part fuz; known: headers alone asan" scripts/nightly fuz
 expect 0 "fuzz " "nightly: fuzz holds" scripts/nightly fuzz
-expect 0 "" "fuzz held at this state" scripts/nightly fuzz
+expect 0 "" "fuzz passed for this tree" scripts/nightly fuzz
 expect 0 "gpu " "gpu holds" env PART="fuzz gpu" scripts/nightly
 expect 0 "fuzz " "fuzz holds" env AGAIN=1 scripts/nightly fuzz
 echo changed >file # not committed
@@ -49,15 +49,15 @@ expect 0 "fuzz " "fuzz holds" scripts/nightly fuzz
 commit second
 touch broken
 expect 1 "gpu fuzz " "these parts failed: gpu" scripts/nightly gpu fuzz
-expect 1 "gpu " "fuzz held" scripts/nightly fuzz gpu # the one that failed again, the other not
+expect 1 "gpu " "fuzz passed" scripts/nightly fuzz gpu # the one that failed again, the other not
 rm broken
-expect 0 "gpu " "all of it holds" scripts/nightly fuzz gpu
+expect 0 "gpu " "all parts passed" scripts/nightly fuzz gpu
 # Steps of a part that held are not done again, unless all are to be.
 PATH=$tree/bin:$PATH
 before="examples examples examples read read read " # read: what is between the oldest LibTorch and the newest
 touch broken
 expect 1 "${before}debian debian " "  Debian trixie" scripts/nightly versions
 rm broken
-expect 0 "debian debian " "the headers of LibTorch 2.13.0: held" scripts/nightly versions
+expect 0 "debian debian " "the headers of LibTorch 2.13.0: passed" scripts/nightly versions
 expect 0 "${before}debian debian " "versions holds" env AGAIN=1 scripts/nightly versions
 grep -q . build/nightly/gpu.held || { echo "no time was kept" && exit 1; }

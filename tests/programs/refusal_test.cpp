@@ -219,7 +219,7 @@ TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
 // Its loader ends such a program before it can say anything itself.
 TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndSweeps) {
   const std::string other = "LD_LIBRARY_PATH=" PLUMBLINE_EMPTY_LIBTORCH " " + bin() + "/plumbline ";
-  const std::string words = "the LibTorch in " PLUMBLINE_EMPTY_LIBTORCH " is loaded, which lacks _Z";
+  const std::string words = "the LibTorch in " PLUMBLINE_EMPTY_LIBTORCH " is loaded, but lacks _Z";
 
   const Ended doctor = end_of(other + "doctor"),
               sweep = end_of(other + "sweep " PLUMBLINE_FIXTURES "/sweeps/quick.toml --out " +

@@ -41,7 +41,7 @@ expect 0 "3000.0  room.What" "$many"
 
 # A kind that the list does not have, and results that are not there, are no pass.
 echo "skip forgotten room.Kind" >>"$work/allowed"
-expect 2 "there is no kind forgotten" "$(testcase room.Kind 0 "$skipped")"
+expect 2 "unknown kind forgotten" "$(testcase room.Kind 0 "$skipped")"
 code=0
 "$source/scripts/skips" "$work/none" >/dev/null 2>&1 || code=$?
 [[ $code != 0 ]] || { echo "a folder without results passes" && exit 1; }

@@ -72,14 +72,14 @@ std::string what_befell(const Trial& trial) {
   if (trial.way == "stopped") return "was stopped (SIGSTOP)";
   if (trial.way == "throws") return "ended with an error (exit code 1)";
   if (trial.way == "leaves") return "ended without writing exit.json";
-  return trial.place == "receive" ? "hangs: it no longer polls for what it awaits" : "made no progress";
+  return trial.place == "receive" ? "hangs: it stopped polling for what it awaits" : "made no progress";
 }
 
 /// In MPI_Finalize, when the record is complete.
 std::string what_befell_after_the_run(const Trial& trial) {
   if (trial.way == "killed") return " was killed by signal 9 (SIGKILL) then";
   if (trial.way == "stopped") return " was stopped (SIGSTOP) then";
-  return trial.way == "leaves" ? "'s process did not end as expected" : "'s process did not end";
+  return trial.way == "leaves" ? "'s process ended unexpectedly" : "'s process did not end";
 }
 
 struct Outcome {
@@ -210,7 +210,7 @@ TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
   }
   EXPECT_EQ(outcome.finding.culprit_rank, trial.rank) << words << "\n" << outcome.said;
   if (trial.place == "finalize") {
-    EXPECT_THAT(words, HasSubstr("every rank ended well, but rank " + std::to_string(trial.rank) +
+    EXPECT_THAT(words, HasSubstr("every rank completed, but rank " + std::to_string(trial.rank) +
                                  what_befell_after_the_run(trial)))
         << outcome.said;
     return;

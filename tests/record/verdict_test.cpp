@@ -34,7 +34,7 @@ Verdict example() {
   exact.reason = "the bits differ";
   exact.compared = {{"tensors", 80}};
   exact.inspected = {{"ranks", 4}};
-  exact.not_shown = {"a gradient kept from the step before: the run has one step"};
+  exact.not_shown = {"a gradient kept from the step before (the run has only one step)"};
   exact.limit = "0 ULP";
   exact.measured = "1 difference";
   exact.first_divergence = divergence;

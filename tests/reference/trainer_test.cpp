@@ -309,7 +309,7 @@ TEST(ReferenceTrainer, MixedPrecisionHasNoFloat64Reference) {
   const testing::TemporaryFolder folder;
   EXPECT_THAT(testing::error_of<InputError>(
                   [&] { train_variant(folder / "record", {}, true, PLUMBLINE_FIXTURES "/runs/mixed-tied.toml"); }),
-              HasSubstr("key train.precision: mixed has no float64 reference"));
+              HasSubstr("key train.precision: a float64 reference of mixed precision does not exist"));
 }
 
 TEST(ReferenceTrainer, StartsFromAnotherRecordsStart) {

@@ -30,11 +30,11 @@ class AppliedCheck : public StepCheck {
   LocatedResult conclude() override {
     if (compared_ == 0 && !one_has_rows_ && evidence_.not_recorded.empty())
       return builder_.conclude_as(Outcome::does_not_apply,
-                                  "neither record has gradients as an optimizer received them");
+                                  "neither record has the gradients that an optimizer received");
     if (lacking_)
-      return builder_.conclude_as(Outcome::incomplete,
-                                  "in some steps a record has no gradients as its optimizer received "
-                                  "them; those of other steps agree");
+      return builder_.conclude_as(
+          Outcome::incomplete,
+          "some steps of a record lack the gradients that its optimizer received; the other steps agree");
     return builder_.conclude(fmt::format("the gradients that the optimizers received in {} are {}",
                                          quantity(compared_, "step"), evidence_.values->agreement()),
                              {});
@@ -56,7 +56,7 @@ CheckDescriptor applied_check() {
           .place = 95,
           .claims = "every parameter's gradient has the same bits when the optimizer receives it, after clipping.",
           .needs_in_words = "level full, the same start; external records of optimizers whose steps were watched.",
-          .cannot_see = "what the optimizer makes of it (`parameters`).",
+          .cannot_see = "whether the optimizer uses it correctly (`parameters`).",
           .level = RecordLevel::full,
           .same_start = true,
           .values = Values::of_update,

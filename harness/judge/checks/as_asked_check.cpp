@@ -44,7 +44,7 @@ std::string stage_words(const std::vector<StageEntry>& stages) {
   return join(parts, "; ");
 }
 
-/// One device has no stages and no transport; a pipeline's order of sums follows from its list.
+/// A run on one device has neither stages nor a transport; a pipeline's order of sums follows from its list.
 bool belongs_to_another_role(const std::optional<std::string>& role, const std::string& key) {
   if (role == "reference") return key == "schedule" || key == "stages" || key == "transport";
   return role == "pipeline" && key == "accumulation_digest";
@@ -109,7 +109,7 @@ class AsAskedCheck::OfRecord {
                    Part::microbatches);
   }
 
-  /// The request counts all ranks that a command starts, those of all places. Without a mesh it gives a reference one
+  /// The request counts all ranks that a command starts, in all places. Without a mesh it gives a reference one
   /// device, although there may be one per place.
   std::int64_t ranks_of_run() const {
     const Manifest& manifest = record_.manifest;
@@ -127,20 +127,20 @@ class AsAskedCheck::OfRecord {
   }
 
   template <class Value>
-  void demand(const char* key, const std::optional<Value>& asked, const Value& ran) {
-    if (asked) demand_equal(key, Json(*asked), Json(ran));
+  void demand(const char* key, const std::optional<Value>& requested, const Value& ran) {
+    if (requested) demand_equal(key, Json(*requested), Json(ran));
   }
 
-  void demand_equal(const std::string& item, const Json& asked, const Json& ran, std::optional<std::int64_t> rank = {},
-                    std::int64_t step = -1, Part part = Part::manifest) {
+  void demand_equal(const std::string& item, const Json& requested, const Json& ran,
+                    std::optional<std::int64_t> rank = {}, std::int64_t step = -1, Part part = Part::manifest) {
     builder_.compare_or_inspect(candidate_, "facts");
-    if (!same_content(asked, ran)) report(part, item, text(asked), text(ran), rank, step);
+    if (!same_content(requested, ran)) report(part, item, text(requested), text(ran), rank, step);
   }
 
-  void demand_object(const char* key, const std::optional<Json>& asked) {
-    if (!asked) return;
+  void demand_object(const char* key, const std::optional<Json>& requested) {
+    if (!requested) return;
     const Json ran = record_.manifest.json.value(key, Json());
-    for (const auto& [name, value] : asked->items()) {
+    for (const auto& [name, value] : requested->items()) {
       Json recorded = ran.is_object() ? ran.value(name, Json()) : Json();
       if (name == "decay" && recorded.is_null()) recorded = "all";  // the default of the manifest
       demand_equal(fmt::format("{}.{}", key, name), value, recorded);
@@ -149,12 +149,12 @@ class AsAskedCheck::OfRecord {
 
   void evaluation() {
     if (!request_.evaluation) return;
-    const auto& asked = *request_.evaluation;
+    const auto& requested = *request_.evaluation;
     const auto& ran = record_.manifest.evaluation;
-    demand_equal("evaluation", asked ? "made" : "none", ran ? "made" : "none");
-    if (!asked || !ran) return;
-    demand_equal("evaluation.every", asked->every, ran->every);
-    demand_equal("evaluation.microbatches", std::ssize(asked->microbatches), ran->microbatches);
+    demand_equal("evaluation", requested ? "made" : "none", ran ? "made" : "none");
+    if (!requested || !ran) return;
+    demand_equal("evaluation.every", requested->every, ran->every);
+    demand_equal("evaluation.microbatches", std::ssize(requested->microbatches), ran->microbatches);
   }
 
   void schedule() {
@@ -168,7 +168,7 @@ class AsAskedCheck::OfRecord {
   void stages() {
     if (!request_.stages) return;
     builder_.compare_or_inspect(candidate_, "facts", std::ssize(*request_.stages));
-    const auto& ran = record_.manifest.stages;  // in order, as the manifest's reader demands
+    const auto& ran = record_.manifest.stages;  // in order, as the manifest's reader requires
     const auto same = [](const StageEntry& one, const StageEntry& other) {
       return one.stage == other.stage && one.rank == other.rank && one.units == other.units;
     };
@@ -182,22 +182,22 @@ class AsAskedCheck::OfRecord {
       for (const auto& row : rank.steps) {
         if (!row.learning_rate) continue;
         builder_.compare_or_inspect(candidate_, "learning_rates");
-        const double asked = rates_->at(step_of_run(row.step));
+        const double requested = rates_->at(step_of_run(row.step));
         const double allowed =
-            rate_limit * asked + (record_.manifest.conventions.exact_formulas ? 0 : cosine_limit * rates_->peak);
-        if (!(std::abs(*row.learning_rate - asked) <= allowed))
-          report(Part::rates, "learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
+            rate_limit * requested + (record_.manifest.conventions.exact_formulas ? 0 : cosine_limit * rates_->peak);
+        if (!(std::abs(*row.learning_rate - requested) <= allowed))
+          report(Part::rates, "learning_rate", to_text(requested), to_text(*row.learning_rate), rank.rank, row.step);
       }
     }
   }
 
   void microbatches() {
     if (!request_.microbatches || !data_recorded()) return;
-    const auto& asked = *request_.microbatches;
+    const auto& requested = *request_.microbatches;
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.microbatches) {
-        if (row.microbatch < 0 || row.microbatch >= std::ssize(asked)) continue;  // reported for the manifest
-        const auto& one = asked[static_cast<std::size_t>(row.microbatch)];
+        if (row.microbatch < 0 || row.microbatch >= std::ssize(requested)) continue;  // reported for the manifest
+        const auto& one = requested[static_cast<std::size_t>(row.microbatch)];
         const auto tokens = std::accumulate(one.lengths.begin(), one.lengths.end(), std::int64_t{0});
         const auto demand_size = [&](const char* what, std::int64_t size, std::int64_t ran) {
           demand_equal(what + (" of microbatch " + std::to_string(row.microbatch)), size, ran, rank.rank, row.step,
@@ -212,8 +212,8 @@ class AsAskedCheck::OfRecord {
   }
 
   /// docs/data.md gives every position of our data a label unless it is masked or ignored; users' data may lack any.
-  std::int64_t valid_tokens(const RequestedMicrobatch& asked, const MicrobatchRow& row, std::int64_t tokens) {
-    if (asked.masked) return 0;
+  std::int64_t valid_tokens(const RequestedMicrobatch& requested, const MicrobatchRow& row, std::int64_t tokens) {
+    if (requested.masked) return 0;
     std::int64_t valid = std::clamp<std::int64_t>(row.valid_tokens, 1, tokens);
     if (!request_.data) return valid;
     if (request_.data->ignore.empty()) return tokens;
@@ -236,15 +236,15 @@ class AsAskedCheck::OfRecord {
     else if (request_.data && request_.microbatches)
       with_source(source_, "", [&] { source_.emplace(*request_.data, *request_.microbatches); });
     if (!request_.evaluation || !*request_.evaluation) return;
-    const RequestedEvaluation& asked = **request_.evaluation;
+    const RequestedEvaluation& requested = **request_.evaluation;
     with_source(evaluated_, "evaluation, ", [&] {
-      evaluated_.emplace(asked.data, asked.microbatches);
-      for (std::int64_t m = 0; m < std::ssize(asked.microbatches); ++m)
+      evaluated_.emplace(requested.data, requested.microbatches);
+      for (std::int64_t m = 0; m < std::ssize(requested.microbatches); ++m)
         evaluated_digests_.push_back(evaluated_->data_digest(0, m));
     });
   }
 
-  /// All evaluations use the same data, those of step 0.
+  /// All evaluations use the same data, as in step 0.
   void evaluated_data() {
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.evaluation) {
@@ -286,16 +286,16 @@ class AsAskedCheck::OfRecord {
     }
   }
 
-  void report(Part part, const std::string& item, const std::string& asked, const std::string& ran,
+  void report(Part part, const std::string& item, const std::string& requested, const std::string& ran,
               std::optional<std::int64_t> rank, std::int64_t step) {
     const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
     const int position = before + static_cast<int>(part);  // of each part the first one found
     std::string words =
         fmt::format("{}{}{}: {} is {}, requested was {}", whose_, rank ? ", rank " + std::to_string(*rank) : "",
-                    step >= 0 ? ", step " + std::to_string(step) : "", item, or_nothing(ran), or_nothing(asked));
+                    step >= 0 ? ", step " + std::to_string(step) : "", item, or_nothing(ran), or_nothing(requested));
     builder_.diverge(
         at_structure(Structure::as_asked, position),
-        {.step = step, .rank = rank, .item = item, .expected = asked, .got = ran, .words = std::move(words)});
+        {.step = step, .rank = rank, .item = item, .expected = requested, .got = ran, .words = std::move(words)});
   }
 
   std::string whose_;
@@ -312,7 +312,7 @@ AsAskedCheck::AsAskedCheck(const CellPlan& plan, const RecordReading& reference,
     : plan_(plan),
       reference_(reference),
       candidate_(candidate),
-      builder_("as_asked", "as_asked", "exact: what ran is what request.json asks for") {
+      builder_("as_asked", "as_asked", "exact: the run is what request.json requests") {
   const auto hold = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (request && reading.record())
       records_.push_back(std::make_unique<OfRecord>(whose, *request, *reading.record(), builder_));
@@ -329,11 +329,11 @@ void AsAskedCheck::step() {
 
 LocatedResult AsAskedCheck::conclude() {
   if (!plan_.request && !plan_.reference_request)
-    return without_looking("as_asked", Outcome::does_not_apply, "there is no request (request.json)");
+    return without_looking("as_asked", Outcome::does_not_apply, "nothing was requested (request.json is missing)");
   std::vector<std::string> missing, absent;
   const auto look = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (!request) return;
-    for (const auto& key : not_asked(*request)) {
+    for (const auto& key : not_requested(*request)) {
       if (!belongs_to_another_role(request->role, key)) absent.push_back(fmt::format("{} {}", whose, key));
     }
     if (!reading.record()) missing.emplace_back(whose);
@@ -342,7 +342,7 @@ LocatedResult AsAskedCheck::conclude() {
   look("the candidate", plan_.request, candidate_);
   if (!missing.empty())
     return builder_.conclude_as(Outcome::incomplete,
-                                join(missing, " and ") + " left no record that can be read: see completion");
+                                join(missing, " and ") + " left no readable record: see completion");
   return builder_.conclude("model, data, hyperparameters, schedule, stages and ranks are as requested" +
                                (absent.empty() ? std::string() : "; not requested: " + join(absent, ", ")),
                            {{"facts", 1}});
@@ -353,11 +353,11 @@ CheckDescriptor as_asked_check() {
       .name = "as_asked",
       .place = 10,
       .claims =
-          "the run is what was requested: role, ranks, schedule, stages, model, seed, dtype, optimizer, rates, "
-          "clipping, data, device, transport, level, in manifest and tables; ids and labels are read again from "
-          "the token source.",
-      .needs_in_words = "a [request](request.md), which a sweep writes for every run. Without one it does not apply.",
-      .cannot_see = "a program that records what was requested and computes something else.",
+          "the run matches its request: role, ranks, schedule, stages, model, seed, dtype, optimizer, rates, clipping, "
+          "data, device, transport, level, in manifest and tables. Ids and labels are read again from the token "
+          "source.",
+      .needs_in_words = "a [request](request.md), which a sweep writes for every run; without one it does not apply.",
+      .cannot_see = "a program that records what was requested but computes something else.",
       .required = Required::always};
 }
 

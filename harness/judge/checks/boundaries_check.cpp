@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // boundaries (R2): every boundary tensor is, at both ends, the reference's tensor there; and the transport moved
-// exactly what the list demands.
+// exactly what the list requires.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edg
                    .what = fmt::format("traffic {}, {}, {}", item, edge.direction, edge.side),
                    .expected = words(expected),
                    .got = words(got),
-                   .why = "not what the schedule implies"});
+                   .why = "the schedule implies otherwise"});
 }
 
 std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
@@ -87,7 +87,7 @@ class TrafficComparison {
   /// conformance reports the others.
   bool is_listed(const RankRecord& rank) const { return rank.rank < std::ssize(evidence_.lowered_list->ranks); }
 
-  /// Sizes usually equal those of the previous step.
+  /// Sizes usually equal the previous step's.
   void expect(std::vector<std::int64_t> bytes) {
     if (!expected_.empty() && bytes == bytes_) return;
     bytes_ = std::move(bytes);
@@ -128,19 +128,17 @@ class BoundariesCheck : public StepCheck {
   LocatedResult conclude() override {
     if (empty_ > 0) builder_.evidence("crossings_of_empty_stages", empty_);
     if (cuts_)
-      return builder_.conclude(fmt::format("nothing crossed between stages; the tensors that both computed at the "
-                                           "model's {} boundaries are {}",
+      return builder_.conclude(fmt::format("single stage: activations at all {} unit boundaries are {}",
                                            evidence_.model.units.size() - 1, evidence_.values->agreement()),
                                {});
     if (evidence_.stages.crossings.empty())
       return builder_.conclude(
-          "one stage holds the whole model: no tensor crossed a stage boundary and no byte was "
+          "single stage: no tensor crossed a stage boundary, and no byte was "
           "moved",
           {});
     if (alone_ > 0)
       builder_.leave_out("tensors at boundaries that only the candidate has: the reference is itself a pipeline");
-    if (shared_ == 0)
-      return builder_.conclude_as(Outcome::does_not_apply, "the two pipelines have no stage boundary in common");
+    if (shared_ == 0) return builder_.conclude_as(Outcome::does_not_apply, "the two pipelines share no stage boundary");
     return builder_.conclude(
         evidence_.values->exact()
             ? "every tensor that crosses a stage boundary equals the reference's at both ends"
@@ -152,7 +150,7 @@ class BoundariesCheck : public StepCheck {
   /// A candidate on one device that records its boundaries in one step has them in all.
   void report_no_cuts(std::int64_t step) {
     report(step, evidence_.first_own(), "forward", evidence_.model.units.at(1), "a row", "none",
-           "the candidate records no tensor at this boundary");
+           "the candidate did not record a tensor at this boundary");
   }
 
   /// A reference has a tensor at every boundary of its units, also where this candidate has none, and at no other.
@@ -243,8 +241,8 @@ CheckDescriptor boundaries_check() {
           .place = 60,
           .claims =
               "every activation and gradient that crosses a stage boundary equals the reference's tensor at both ends; "
-              "the transport moved what the schedule says, to the byte.",
-          .needs_in_words = "level full, the same start; both records must scale the loss alike.",
+              "the transport moved exactly the bytes that the schedule implies.",
+          .needs_in_words = "level full, the same start; both records must scale the loss in the same way.",
           .cannot_see = "errors between two stage boundaries that cancel before the next.",
           .level = RecordLevel::full,
           .same_start = true,

@@ -23,13 +23,13 @@ class BuffersCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (!only_in_.empty())
-      return builder_.conclude_as(Outcome::incomplete,
-                                  fmt::format("only the {} has buffers; where stages are given by hand, give theirs by "
-                                              "record.stage(..., buffers=)",
-                                              only_in_));
+      return builder_.conclude_as(
+          Outcome::incomplete,
+          fmt::format("only the {} has buffers; if you record stages by hand, pass record.stage(..., buffers=)",
+                      only_in_));
     if (builder_.count("buffers") == 0 && evidence_.not_recorded.empty())
       return builder_.conclude_as(Outcome::does_not_apply, "neither record has persistent buffers");
-    return builder_.conclude("the persistent buffers, at the start and after each step, are the same bits", {});
+    return builder_.conclude("the persistent buffers have the same bits at the start and after each step", {});
   }
 
  private:

@@ -39,7 +39,7 @@ class CensusCheck : public StepCheck {
   LocatedResult conclude() override {
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     return builder_.conclude(
-        fmt::format("{} and {}, each held once, where the manifest says",
+        fmt::format("{} and {}, each on exactly one stage, as in the manifest",
                     quantity(std::ssize(evidence_.model.units), "unit"), quantity(parameters, "parameter")),
         {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence_.model.units.size())}});
   }
@@ -98,7 +98,7 @@ class CensusCheck : public StepCheck {
       matched += static_cast<std::int64_t>(found.size());
       if (found.size() != 1) {
         report(whose, parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
-               fmt::format("{} of {} is held {} times, not once{}{}", parameter.name, parameter.unit, found.size(),
+               fmt::format("{} of {} exists {} times, not once{}{}", parameter.name, parameter.unit, found.size(),
                            found.empty() ? head_hint(parameter.name) : "", advice(manifest, Advice::names)));
         continue;
       }
@@ -122,8 +122,7 @@ class CensusCheck : public StepCheck {
       report(whose, row.name, 0, placed.rank, "no such parameter", row.name,
              row.name + " is not a parameter of this model" + advice(manifest, Advice::names));
     }
-    if (matched == 0)
-      report(whose, "parameters", 0, {}, "initial parameters", "none", "no parameter is listed at step -1");
+    if (matched == 0) report(whose, "parameters", 0, {}, "initial parameters", "none", "step -1 lists no parameters");
   }
 
   void frozen(const Manifest& manifest) {
@@ -180,8 +179,8 @@ CheckDescriptor census_check() {
   return {.name = "census",
           .place = 40,
           .claims =
-              "the stages are a disjoint cover of the model, and every parameter is held once, on its unit's stage, "
-              "with shape and dtype.",
+              "the stages cover the model without overlap, and every parameter exists once, on its unit's stage, with "
+              "the right shape and dtype.",
           .needs_in_words = "level full.",
           .cannot_see = "values.",
           .level = RecordLevel::full,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a check is, and what the judge, the report and docs/checks.md must know of it. Each check describes itself in
+// What a check is, and what the judge, the report and docs/checks.md must know about it. Each check describes itself in
 // its own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (claims.hpp).
 #pragma once
 
@@ -44,12 +44,12 @@ std::unique_ptr<StepCheck> make_check(const CellEvidence& evidence) {
 /// When a case in which the check is incomplete does not hold. Claims of every case (record/verdict.hpp) are required
 /// whoever wrote the records; the others of our trainers' own records at level full.
 enum class Required {
-  always,       ///< whatever checks were selected: a run that broke off, or another than was requested
-  where_asked,  ///< unless other checks were selected
+  always,       ///< even if other checks were selected: a run that broke off, or was not the requested one
+  if_selected,  ///< unless other checks were selected
 };
 
 /// Which values a check compares. Behind clip coefficients that differ as rounding does, values that follow from them
-/// are not compared: those of the update, and all of later steps.
+/// are not compared: the update, and all later steps.
 enum class Values {
   none,           ///< none that follows from a coefficient
   before_update,  ///< losses, boundary tensors, gradients
@@ -59,12 +59,12 @@ enum class Values {
 struct CheckDescriptor {
   std::string name;
   int place = 0;  ///< among all checks: they run and are reported in this order; in tens, so that others fit between
-  /// What stands in docs/checks.md (Markdown): what is true if the check holds, which records it needs, what it adds to
+  /// Text for docs/checks.md (Markdown): what is true if the check holds, which records it needs, what it adds to
   /// a finding (may be empty), and which faults it lets through.
   std::string claims, needs_in_words, reports = {}, cannot_see;
   RecordLevel level = RecordLevel::summary;  ///< both records must have it
-  bool same_start = false;                   ///< says nothing once the parameters of step -1 differ
-  Required required = Required::where_asked;
+  bool same_start = false;                   ///< meaningless once the parameters of step -1 differ
+  Required required = Required::if_selected;
   bool one_device_reference = false;  ///< does not apply if the reference ran on several ranks
   bool of_evaluations = false;        ///< does not apply if neither run evaluates
   Values values = Values::none;
@@ -100,7 +100,7 @@ class AsAskedCheck {
   std::vector<std::unique_ptr<OfRecord>> records_;
 };
 
-/// Inspects both records before anything is compared, by what was read of them. The reason quotes `launch` findings.
+/// Inspects both records before anything is compared, as far as they were read. The reason quotes `launch` findings.
 LocatedResult check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 
 /// The check `replicas` of all data parallel pipelines. `records`: one per replica, by number; all must be readable to

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// completion: both runs ended well, on every rank, with every step written.
+// completion: both runs completed: every rank exited with 0 and wrote every step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,14 +38,14 @@ class Completion {
       if (reading_.record() && rank >= 0 && rank < std::ssize(reading_.record()->ranks)) step_ = last_step(rank);
       report(rank, item_of(rank), "exit code 0",
              launch_->timed_out ? "stopped by its time limit" : "exit code " + exit_code_text(launch_->exit_code),
-             launch_->words.empty() ? "the program did not end well" : launch_->words);
+             launch_->words.empty() ? "the program crashed or timed out" : launch_->words);
     }
     if (launch_ && launch_->exit_code == 0 && !launch_->words.empty() && !every_rank_left_its_word()) {
       report(-1, "run", "all ranks to have ended", "exit code 0", launch_->words);
     }
     if (!reading_.record()) {
       step_ = reading_.place().step.value_or(0);
-      return report(reading_.place().rank.value_or(-1), reading_.place().file, "a record that can be read", "none",
+      return report(reading_.place().rank.value_or(-1), reading_.place().file, "a readable record", "none",
                     reading_.error());
     }
     const Record& record = *reading_.record();
@@ -66,7 +66,7 @@ class Completion {
     if (!rank.exit) {
       return report(
           rank.rank, name, "exit.json", "none",
-          fmt::format("{} left no exit.json: it was killed, or is still running, after {} whole steps "
+          fmt::format("{} left no exit.json: it was killed, or is still running, after {} complete steps "
                       "(manifest.json: world_size {}){}",
                       name, progress(rank.rank).whole_steps, record.manifest.world_size, errors_beside(record, rank)));
     }
@@ -91,7 +91,7 @@ class Completion {
     return words;
   }
 
-  /// A rank that ended well ended after its last action.
+  /// A rank with status ok must have ended after its last action.
   void inspect_last_action(const RankRecord& rank) {
     const std::string& reported = rank.exit->last_action;
     const std::string& last = progress(rank.rank).last_action;
@@ -141,7 +141,7 @@ class Completion {
 }  // namespace
 
 LocatedResult check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate) {
-  CheckResultBuilder builder("completion", "completion", "every rank of both runs ended well and wrote every step");
+  CheckResultBuilder builder("completion", "completion", "every rank of both runs exited with 0 and wrote every step");
   Completion("reference", reference, plan.reference_launch, Structure::reference_ended, builder).run();
   Completion("candidate", candidate, plan.launch, Structure::candidate_ended, builder).run();
   const bool stopped =
@@ -149,7 +149,7 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
   if (stopped) {
     return without_looking(
         "completion", Outcome::incomplete,
-        "the sweep was stopped before this cell ended" +
+        "the sweep was stopped before this case ended" +
             (plan.launch && !plan.launch->words.empty() ? ": " + plan.launch->words : std::string()));
   }
   const auto ranks = builder.count("ranks");
@@ -160,9 +160,9 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
 CheckDescriptor completion_check() {
   return {.name = "completion",
           .place = 20,
-          .claims = "both runs ended well, on every rank, with every step written.",
-          .needs_in_words = "nothing. Everything else needs it.",
-          .cannot_see = "what the runs computed.",
+          .claims = "both runs completed: every rank exited with 0 and wrote every step.",
+          .needs_in_words = "nothing. All other checks need it.",
+          .cannot_see = "whether the runs computed the right values.",
           .required = Required::always};
 }
 

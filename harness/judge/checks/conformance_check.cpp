@@ -33,7 +33,7 @@ class ConformanceCheck : public StepCheck {
       : StepCheck(evidence, {"conformance", "conformance", "exact: the executed actions are the list"}) {
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
-    asked_for();
+    match_manifest();
     // An external list may have only computations: then messages are not compared with it.
     const Manifest& manifest = evidence_.candidate.manifest;
     const bool messages_recorded = recorded_throughout(evidence_.candidate, {"sends", "receives"});
@@ -66,7 +66,7 @@ class ConformanceCheck : public StepCheck {
   LocatedResult conclude() override {
     if (!evidence_.candidate.schedule_csv) {
       return builder_.conclude_as(Outcome::incomplete,
-                                  "the record has no schedule.csv: there is no list to compare the actions with");
+                                  "the record lacks schedule.csv, so the actions cannot be compared with a list");
     }
     if (!evidence_.lowered_list) {
       builder_.diverge(off_path(-1, OffPath::whole_record, 0),
@@ -94,7 +94,7 @@ class ConformanceCheck : public StepCheck {
     }
   }
 
-  void asked_for() {
+  void match_manifest() {
     const auto& manifest = evidence_.candidate.manifest;
     const Schedule& list = *evidence_.compute_list;
     if (list.placement.ranks != manifest.world_size) {
@@ -103,18 +103,18 @@ class ConformanceCheck : public StepCheck {
     }
     if (list.microbatches != manifest.microbatches) {
       structure("schedule.csv", std::to_string(manifest.microbatches) + " microbatches",
-                std::to_string(list.microbatches), "the schedule is for another number of microbatches than the data");
+                std::to_string(list.microbatches), "the schedule and the data have different numbers of microbatches");
     }
     if (!evidence_.plan.schedule_csv.empty() && *evidence_.candidate.schedule_csv != evidence_.plan.schedule_csv) {
       structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), manifest.schedule_digest,
-                fmt::format("not the list of the file {}, by its digest", evidence_.plan.schedule));
+                fmt::format("the digest is not that of the file {}", evidence_.plan.schedule));
     }
     order_of_summing(list);
     for (const auto& stage : evidence_.stages.stages) {
       const auto rank = list.placement.rank_of(static_cast<std::int32_t>(stage.stage));
       if (rank != stage.rank) {
         structure("stage " + std::to_string(stage.stage), "rank " + std::to_string(rank),
-                  "rank " + std::to_string(stage.rank), "the stage is on another rank than the schedule places it on");
+                  "rank " + std::to_string(stage.rank), "the schedule places the stage on another rank");
       }
     }
   }
@@ -132,7 +132,7 @@ class ConformanceCheck : public StepCheck {
     const std::string recorded = manifest.accumulation + (listed ? ", " + manifest.accumulation_digest : "");
     if (expected != recorded)
       structure("schedule.accumulation", expected, recorded,
-                "the accumulation order is not that of the list's backward passes");
+                "the accumulation order is not the order of the list's backward passes");
   }
 
   /// Generates the list of a schedule known by name, including messages, instead of trusting the record. In an external
@@ -163,7 +163,7 @@ class ConformanceCheck : public StepCheck {
     std::string text;
     for (const Action& action : expected) text += (text.empty() ? "" : ",") + to_text(action);
     if (evidence_.reference.schedule_csv && *evidence_.reference.schedule_csv != text + "\n")
-      structure("schedule.csv", text, "another list", "the reference's is not one microbatch after the other");
+      structure("schedule.csv", text, "another list", "the reference does not compute one microbatch after the other");
     expected.push_back({0, ActionType::step, no_microbatch});
     reference_list_ = listed_actions(expected);
   }
@@ -200,7 +200,7 @@ class ConformanceCheck : public StepCheck {
 
   void action(const std::string& whose, std::int64_t rank, const ActionRow& row, const std::string& expected,
               const std::string& got) {
-    action(whose, rank, row.step, row.index, row.action, expected, got, "its notation and its fields differ");
+    action(whose, rank, row.step, row.index, row.action, expected, got, "its name and its fields differ");
   }
 
   void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::int64_t index,
@@ -228,10 +228,10 @@ CheckDescriptor conformance_check() {
   return {.name = "conformance",
           .place = 160,
           .claims =
-              "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one "
-              "named; a pipeline sums gradients in the order of that list.",
+              "each rank executed its schedule's list of actions in order, and the list is the one of the named "
+              "schedule; a pipeline sums gradients in the order of that list.",
           .needs_in_words = "level summary, `schedule.csv` and `actions.csv` ([rules](record-format.md#actionscsv)).",
-          .cannot_see = "whether an action computed what its name says.",
+          .cannot_see = "whether an action did what its name says.",
           .compares_without = {"actions", "schedule"},
           .make = make_check<ConformanceCheck>};
 }

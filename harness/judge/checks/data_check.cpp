@@ -194,11 +194,11 @@ CheckDescriptor data_check() {
           .place = 30,
           .claims =
               "both runs were fed the same microbatches in the same order, and their manifests describe the same "
-              "training, in every key of the model.",
+              "training, including every key of the model.",
           .needs_in_words = "level summary.",
           .cannot_see =
-              "data that are wrong in both alike (`as_asked`). A key of the model that only one record of a Llama "
-              "gives, with an unknown default, is listed as not covered.",
+              "data that is wrong in both runs (`as_asked`). If only one record of a Llama gives a key of the model, "
+              "and its default is unknown, the key is listed as not covered.",
           .needs = {"inputs", "labels"},
           .make = make_check<DataCheck>};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// evaluation (R1): the losses on held-out data, bit for bit or within limits.
+// evaluation (R1): the losses on validation data, bit for bit or within limits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -135,19 +135,19 @@ class EvaluationCheck : public StepCheck {
 }  // namespace
 
 CheckDescriptor evaluation_check() {
-  return {
-      .name = "evaluation",
-      .place = 110,
-      .claims =
-          "after each step that has an evaluation, the loss of each of its microbatches and the whole one's "
-          "have the same bits, on the same data, which are those of the first evaluation.",
-      .needs_in_words =
-          "level summary, the same start, and validation data in both runs; without any it does not apply.",
-      .cannot_see = "changes of the training by an evaluation (`data`, `gradients` and `parameters` of the next step).",
-      .same_start = true,
-      .of_evaluations = true,
-      .values = Values::of_update,
-      .make = make_check<EvaluationCheck>};
+  return {.name = "evaluation",
+          .place = 110,
+          .claims =
+              "after each step that has an evaluation, its loss and the loss of each of its microbatches have the same "
+              "bits. Every evaluation uses the same data.",
+          .needs_in_words =
+              "level summary, the same start, and validation data in both runs; without any it does not apply.",
+          .cannot_see =
+              "whether an evaluation changes the training (`data`, `gradients` and `parameters` of the next step).",
+          .same_start = true,
+          .of_evaluations = true,
+          .values = Values::of_update,
+          .make = make_check<EvaluationCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -33,12 +33,10 @@ bool is_wider_than_bfloat16(double norm) {
 class GradientNormCheck : public StepCheck {
  public:
   explicit GradientNormCheck(const CellEvidence& evidence)
-      : StepCheck(evidence,
-                  {"gradient_norm", "R4",
-                   evidence.norm_by_rank()
-                       ? "norms within the roundings of the sums of their gradients' l2 squared, coefficients "
-                         "exactly those of each record's own norm"
-                       : evidence.values->demand()}) {}
+      : StepCheck(evidence, {"gradient_norm", "R4",
+                             evidence.norm_by_rank() ? "norms within the rounding of their sums of squares; each "
+                                                       "coefficient exactly follows from its own norm"
+                                                     : evidence.values->demand()}) {}
 
   void step(const StepEvidence& now) override {
     step_ = now.step;
@@ -67,29 +65,28 @@ class GradientNormCheck : public StepCheck {
       within_roundings(*expected, *own);
     else
       compare(*expected, *own);
-    // Whatever the norm is, all ranks must agree on it and on the resulting coefficient.
+    // All ranks must agree on the norm and on the coefficient.
     for (const auto& placed : mine) row(placed, own->value, evidence_.candidate, "");
   }
 
   LocatedResult conclude() override {
     if (widest_limit_ > 0)
       return builder_.conclude_as(
-          Outcome::incomplete,
-          fmt::format("the gradient norm cannot be judged: roundings alone may change it by {}, and a factor of 1.05 "
-                      "would pass; take norms in float32 (record their dtype), or gather them in canonical order",
-                      to_text(widest_limit_)));
+          Outcome::incomplete, fmt::format("the gradient norm is too imprecise to judge (rounding error up to {}); "
+                                           "compute it in float32 (and record its dtype), or sum it in canonical order",
+                                           to_text(widest_limit_)));
     if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
-      return builder_.conclude_as(Outcome::incomplete,
-                                  acting_ == 0 ? "the norms agree, but no step was clipped: the limit never acted"
-                                               : "the norms agree, but every step was clipped: none has coefficient 1");
+      return builder_.conclude_as(
+          Outcome::incomplete, acting_ == 0 ? "the norms agree, but no step was clipped: no norm reached the limit"
+                                            : "the norms agree, but every step was clipped: no step has coefficient 1");
     }
     if (unrecorded_ && builder_.count("norms") == 0)
-      return builder_.conclude_as(Outcome::does_not_apply, "nothing is clipped, and one of the records gives no norm");
+      return builder_.conclude_as(Outcome::does_not_apply, "the runs do not clip, and one of the records has no norm");
     if (acting_ == 0) builder_.not_shown("a coefficient that is not applied: no step was clipped");
     return builder_.conclude(
         evidence_.norm_by_rank()
-            ? fmt::format("the norms of {} are within the roundings of their sums, and each coefficient is that "
-                          "of its record's norm{}",
+            ? fmt::format("the norms of {} are within the rounding of their sums, and each coefficient follows from "
+                          "its record's norm{}",
                           steps_words(), apart_words_)
             : fmt::format("norm and clip coefficient of {} are {}", steps_words(), evidence_.values->agreement()),
         {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
@@ -119,7 +116,7 @@ class GradientNormCheck : public StepCheck {
            (is_optional(one, "norm") || is_optional(other, "norm"));
   }
 
-  /// Only the one device replays norms, and those of this candidate.
+  /// Only the run on one device replays norms, and only this candidate's.
   void replay() {
     no_replay_ = why_no_replay_of(evidence_.reference, evidence_.candidate);
     if (!no_replay_.empty())  // at the end: a difference that it does not explain comes first
@@ -129,13 +126,13 @@ class GradientNormCheck : public StepCheck {
                                       .got = "another",
                                       .why = no_replay_});
     if (evidence_.candidate.manifest.norms_from)
-      report({}, "norms_from", "norms of its own", "those of another run",
-             "the candidate clipped by replayed norms, which shows nothing of its own: record it without norms_from=");
+      report({}, "norms_from", "its own norms", "another run's norms",
+             "the candidate clipped by replayed norms instead of its own: record it without norms_from=");
   }
 
   static bool several_calls(const Record& record) { return first_clipping_calls(record).size() > 1; }
 
-  /// By a replay all coefficients have the same bits. Of several calls in a step it is unknown which gradients each
+  /// With a replay all coefficients have the same bits. If a step has several calls, it is unknown which gradients each
   /// clipped: their norms are compared with the reference's, and not with the gradients.
   void compare_calls() {
     const auto expected = first_clipping_calls(evidence_.reference), got = first_clipping_calls(evidence_.candidate);
@@ -164,7 +161,7 @@ class GradientNormCheck : public StepCheck {
     }
   }
 
-  /// Compares each norm with its own gradients or, if one record has no rows of them, the two norms.
+  /// Compares each norm with its own gradients or, if one record lacks their rows, the two norms with each other.
   void within_roundings(const Norm& expected, const Norm& got) {
     const bool clips = evidence_.reference.manifest.clip_norm || evidence_.candidate.manifest.clip_norm;
     if (!clips && same_bits(expected.value, got.value)) return;  // without clipping nothing depends on it
@@ -189,7 +186,7 @@ class GradientNormCheck : public StepCheck {
   /// Two norms that each fit their own gradients.
   std::string words_of_norms(double ratio) const {
     return fmt::format(
-        ". Each is that of its own gradients; in {} the two differ by a factor of {:.6g} because the gradients do",
+        ". Each follows from its own gradients; in {} the two differ by a factor of {:.6g} because the gradients do",
         step_words(step_), ratio);
   }
 
@@ -259,12 +256,12 @@ CheckDescriptor gradient_norm_check() {
   return {.name = "gradient_norm",
           .place = 90,
           .claims =
-              "the global norm and the clip coefficient have the same bits on every rank; where clipping was asked "
-              "for the limit acts in some steps and not in others.",
+              "the global norm and the clip coefficient have the same bits on every rank. With `clipping = true` in "
+              "the sweep file, some steps are clipped and others are not.",
           .needs_in_words =
-              "level summary, the same start. A norm that an external trainer sums rank by rank is judged within "
-              "[limits](exactness.md#bounds-that-grow-with-the-model); if they would allow a factor of 1.05, the "
-              "check does not hold.",
+              "level summary, the same start. If an external trainer sums its norm rank by rank, it is judged within "
+              "[limits](exactness.md#bounds-that-grow-with-the-model); the check does not hold if these would allow a "
+              "factor of 1.05.",
           .cannot_see = "whether the coefficient is applied (`parameters`, `audit`).",
           .same_start = true,
           .compares_without = {"norm"},

@@ -27,9 +27,9 @@ class GradientsCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (none_told_) return builder_.conclude_as(Outcome::incomplete, no_gradient_compared);
-    if (evidence_.steps() < 2) builder_.not_shown("a gradient kept from the step before: the run has one step");
+    if (evidence_.steps() < 2) builder_.not_shown("a gradient kept from the step before (the run has only one step)");
     if (builder_.count(absent_in_both) > 0)
-      builder_.not_shown("dropped gradients of a parameter that no step changes, where neither record has one");
+      builder_.not_shown("dropped gradients of parameters that no step changes and neither record has a gradient of");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return builder_.conclude(fmt::format("the gradients of {} in {} are {}", quantity(parameters, "parameter"),
@@ -45,22 +45,22 @@ class GradientsCheck : public StepCheck {
 }  // namespace
 
 CheckDescriptor gradients_check() {
-  return {.name = "gradients",
-          .place = 70,
-          .claims = "every parameter's gradient, summed over the step, before clipping, has the same bits.",
-          .needs_in_words = "level full, the same start.",
-          .reports =
-              "the differing gradient nearest to the end of the model, where a fault within a stage begins, and a "
-              "ratio that all `l2` have in common: \"all gradients of step 0 are 4 times the reference's: as many "
-              "as microbatches\".",
-          .cannot_see =
-              "a gradient that is right and never applied (`parameters`), or wrong in both alike (`audit`, "
-              "goldens).",
-          .level = RecordLevel::full,
-          .same_start = true,
-          .values = Values::before_update,
-          .compares_without = {"gradients"},
-          .make = make_check<GradientsCheck>};
+  return {
+      .name = "gradients",
+      .place = 70,
+      .claims = "every parameter's gradient, summed over the step, before clipping, has the same bits.",
+      .needs_in_words = "level full, the same start.",
+      .reports =
+          "the differing gradient nearest to the end of the model, where a fault within a stage begins, and the common "
+          "ratio of all `l2`: \"all gradients of step 0 are 4 times the reference's: as many as microbatches\".",
+      .cannot_see =
+          "a gradient that is right but never applied (`parameters`), or wrong in both runs (`audit`, "
+          "goldens).",
+      .level = RecordLevel::full,
+      .same_start = true,
+      .values = Values::before_update,
+      .compares_without = {"gradients"},
+      .make = make_check<GradientsCheck>};
 }
 
 }  // namespace plumbline::judging

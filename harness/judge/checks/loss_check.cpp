@@ -66,8 +66,8 @@ CheckDescriptor loss_check() {
   return {.name = "loss",
           .place = 50,
           .claims =
-              "the loss of every microbatch and of every step has the same bits; the step's is their sum from left "
-              "to right; as a cross-entropy none is below 0, and that of a microbatch without a valid token is 0.",
+              "the loss of every microbatch and of every step has the same bits. A step's loss is the sum of its "
+              "microbatches' from left to right. A cross-entropy is never below 0, and is 0 without valid tokens.",
           .needs_in_words = "level summary, the same start.",
           .cannot_see = "gradients that are dropped, not scaled or not applied.",
           .same_start = true,

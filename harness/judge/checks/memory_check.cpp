@@ -45,8 +45,8 @@ class MemoryCheck : public StepCheck {
  public:
   explicit MemoryCheck(const CellEvidence& evidence)
       : StepCheck(evidence, {"memory", "memory",
-                             "model state equal to the bytes of the shapes, activation peaks at most those of the "
-                             "activation memory model"}),
+                             "model state equal to the bytes of the shapes, activation peaks at most as the activation "
+                             "memory model predicts"}),
         sides_{{{evidence.reference, "reference", state_of(evidence.reference, evidence.reference_stages), {}},
                 {evidence.candidate, "candidate", state_of(evidence.candidate, evidence.stages), {}}}} {
     if (!evidence.values->exact())
@@ -78,8 +78,8 @@ class MemoryCheck : public StepCheck {
     Counts floors = {{"state_cells", columns * (ranks + 1) * evidence_.steps()}};
     if (other_kernels_) {
       builder_.leave_out(
-          fmt::format("activations by the activation memory model, which counts what the reference's kernels keep "
-                      "(here other kernels ran: {})",
+          fmt::format("activation peaks: the activation memory model counts what the reference's kernels keep, and "
+                      "here other kernels ran ({})",
                       *other_kernels_));
     } else {
       if (!same_shapes_) no_model_.emplace_back("equal shapes in all steps (saved.csv is of one step)");
@@ -88,12 +88,12 @@ class MemoryCheck : public StepCheck {
       if (no_model_.empty()) floors["activation_peaks"] = (ranks + (of_reference ? 1 : 0)) * evidence_.steps();
     }
     if (!lacking_.empty()) {
-      return builder_.conclude_as(Outcome::incomplete,
-                                  fmt::format("the records lack {}{}", join(lacking_, ", "),
-                                              builder_.count("state_cells") > 0 ? "; what they have agrees" : ""));
+      return builder_.conclude_as(
+          Outcome::incomplete,
+          fmt::format("the records lack {}{}", join(lacking_, ", "),
+                      builder_.count("state_cells") > 0 ? "; the values that they have agree" : ""));
     }
-    return builder_.conclude("state and activations of every rank are what shapes, memory model and schedule give",
-                             floors);
+    return builder_.conclude("state and activations of every rank match shapes, memory model and schedule", floors);
   }
 
  private:
@@ -161,7 +161,7 @@ class MemoryCheck : public StepCheck {
     }
     if (measured && *measured <= most) return;
     report(OffPath::activation_peak, side, rank, row.step, "activation_peak_bytes", fmt::format("at most {}", most),
-           measured, "more than the activation memory model gives");
+           measured, "more than the activation memory model predicts");
   }
 
   void report(OffPath place, const Side& side, std::int64_t rank, std::int64_t step, const std::string& item,
@@ -197,18 +197,18 @@ class MemoryCheck : public StepCheck {
 }  // namespace
 
 CheckDescriptor memory_check() {
-  return {
-      .name = "memory",
-      .place = 150,
-      .claims =
-          "in each step and on each rank, bytes of parameters, gradients and optimizer state follow from shapes, and "
-          "activations peak at no more than the activation memory model gives.",
-      .needs_in_words = "level summary. Of external records, what they have ([rules](record-format.md#memorycsv)).",
-      .cannot_see = "memory that is neither model state nor activations.",
-      .one_device_reference = true,
-      .needs_of_reference = {"inputs", "labels"},
-      .compares_without = {"actions", "schedule"},
-      .make = make_check<MemoryCheck>};
+  return {.name = "memory",
+          .place = 150,
+          .claims =
+              "in each step and on each rank, the bytes of parameters, gradients and optimizer state match the shapes, "
+              "and activations peak at no more than the activation memory model predicts.",
+          .needs_in_words =
+              "level summary; for external records, only what they contain ([rules](record-format.md#memorycsv)).",
+          .cannot_see = "memory that is neither model state nor activations.",
+          .one_device_reference = true,
+          .needs_of_reference = {"inputs", "labels"},
+          .compares_without = {"actions", "schedule"},
+          .make = make_check<MemoryCheck>};
 }
 
 }  // namespace plumbline::judging

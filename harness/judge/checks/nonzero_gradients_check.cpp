@@ -182,27 +182,27 @@ class NonzeroGradientsCheck : public StepCheck {
     builder_.evidence("lm_head.weight", candidate_.seen().contains("lm_head.weight") ? 1 : 0);
     if (none_told_) return builder_.conclude_as(Outcome::does_not_apply, no_gradient_compared);
     if (builder_.count("gradients_zero_in_both") > 0)
-      builder_.not_shown("gradients that are dropped where both records' are zero");
+      builder_.not_shown("dropped gradients, where both records have zeros");
     if (reference_.rows_rule_left_out() || candidate_.rows_rule_left_out()) {
       builder_.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
     }
     if (!idle_.empty())
-      builder_.not_shown(fmt::format(
-          "whether {}{} should have a gradient: neither record has one in any step; they are unused, or both trainers "
-          "detach what is computed with them",
-          idle_.front(), idle_.size() > 1 ? fmt::format(" and {} more", idle_.size() - 1) : ""));
+      builder_.not_shown(fmt::format("{} a gradient in either run (unused or detached)",
+                                     idle_.size() > 1
+                                         ? fmt::format("{} and {} more never get", idle_.front(), idle_.size() - 1)
+                                         : idle_.front() + " never gets"));
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return builder_.conclude(
         builder_.count(absent_in_both) > 0
-            ? "every gradient in both records is finite and non-zero; parameters that a step leaves as they are lack it"
+            ? "every gradient in both records is finite and non-zero; parameters that a step does not change lack one"
             : "every parameter has a finite, non-zero gradient in every step of both records",
         {{"tensors", 2 * parameters * (evidence_.steps() - skipped_) - builder_.count(absent_in_both)},
          {"nonzero_elements", 1}});
   }
 
  private:
-  /// Keeps the trainable parameters that have had no gradient in either record so far, in the model's order.
+  /// Keeps the trainable parameters without a gradient in either record so far, in the model's order.
   void note_idle(const StepEvidence& now, bool first) {
     if (first) {
       for (const auto& parameter : evidence_.model.parameters) {
@@ -224,8 +224,8 @@ CheckDescriptor nonzero_gradients_check() {
   return {.name = "nonzero_gradients",
           .place = 80,
           .claims =
-              "every parameter has a finite gradient in every step that is not all zero, in both records; the rows "
-              "of an untied embedding that are not zero are exactly those of ids that can have a gradient.",
+              "in both records every parameter has a finite gradient in every step, and it is not all zero. In an "
+              "untied embedding exactly the rows of ids that can have a gradient are not zero.",
           .needs_in_words = "level full, the same start.",
           .cannot_see = "wrong values that are not zero.",
           .level = RecordLevel::full,

@@ -39,15 +39,14 @@ class ParametersCheck : public StepCheck {
   LocatedResult conclude() override {
     if (other_start_) return builder_.conclude_as(Outcome::differs, "");
     builder_.inspect("moved_tensors", moved_);
-    if (evidence_.steps() < 2) builder_.not_shown("optimizer state that is lost between steps: the run has one step");
+    if (evidence_.steps() < 2) builder_.not_shown("optimizer state lost between steps (the run has only one step)");
     if (evidence_.compared_updates() == 0)
-      builder_.not_shown("a wrong update: the bits of none are compared");
+      builder_.not_shown("a wrong update (no update is compared)");
     else if (moved_ == 0)
-      builder_.not_shown("a wrong update: no parameter of the reference differs from the step before");
+      builder_.not_shown("a wrong update (no step of the reference changes a parameter)");
     if (stateless_ && has_no_state(evidence_.reference.manifest))
-      builder_.not_shown("optimizer state: the records hold none");
-    if (builder_.count(absent_in_both) > 0)
-      builder_.not_shown("optimizer state that is dropped where neither record has any");
+      builder_.not_shown("optimizer state (the records have none)");
+    if (builder_.count(absent_in_both) > 0) builder_.not_shown("dropped optimizer state, where neither record has any");
     const auto recorded = [&](const std::string& kind) {
       return recorded_throughout(evidence_.reference, {kind}) && recorded_throughout(evidence_.candidate, {kind});
     };
@@ -115,10 +114,10 @@ CheckDescriptor parameters_check() {
   return {.name = "parameters",
           .place = 100,
           .claims =
-              "the start, and after each step every parameter and optimizer moment, have the same bits, and so have "
-              "the learning rates.",
+              "every parameter has the same bits at the start and after each step, and so have optimizer moments and "
+              "learning rates after each step.",
           .needs_in_words = "level full.",
-          .cannot_see = "an update that is wrong in both alike (`audit`).",
+          .cannot_see = "an update that is wrong in both runs (`audit`).",
           .level = RecordLevel::full,
           .values = Values::of_update,
           .compares_without = {"parameters"},

@@ -15,7 +15,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Whether the second run ended well: by its launcher, and by its record.
+/// Whether the second run completed, according to its launcher and its record.
 std::optional<std::string> why_second_run_failed(const CellEvidence& evidence) {
   const auto& launch = evidence.plan.repeat_launch;
   if (launch && (launch->timed_out || launch->exit_code != 0))
@@ -59,10 +59,10 @@ class RepeatabilityCheck : public StepCheck {
   }
 
   LocatedResult conclude() override {
-    if (!evidence_.repeated) return empty().conclude_as(Outcome::incomplete, "the case was not run a second time");
+    if (!evidence_.repeated) return empty().conclude_as(Outcome::incomplete, "the case was not run twice");
     if (const auto words = why_second_run_failed(evidence_)) {
       builder_ = empty();
-      differ("run twice, and the second run did not end well: " + *words);
+      differ("the second run failed: " + *words);
       return builder_.conclude_as(Outcome::differs, "");
     }
     const auto least = evidence_.steps() * evidence_.own_microbatches();
@@ -92,7 +92,7 @@ class RepeatabilityCheck : public StepCheck {
   void differ(const std::string& words) { builder_.diverge(at_structure(), {.item = "run", .words = words}); }
 };
 
-std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
+std::optional<std::string> not_repeated(const CellPlan& plan, const Manifest&) {
   if (plan.repeat) return std::nullopt;
   return "this case was not run twice";
 }
@@ -102,11 +102,11 @@ std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manif
 CheckDescriptor repeatability_check() {
   return {.name = "repeatability",
           .place = 190,
-          .claims = "the same run done again has the same bits, row by row.",
+          .claims = "the same run, repeated, has the same bits, row by row.",
           .needs_in_words = "the case's id in the sweep file's `repeat`; else it does not apply.",
-          .cannot_see = "what is wrong every time. Times and memory may differ.",
+          .cannot_see = "errors that happen every time. Times and memory may differ.",
           .beyond_the_run = true,
-          .not_applicable = no_repeat_asked_for,
+          .not_applicable = not_repeated,
           .make = make_check<RepeatabilityCheck>};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replicas: all pipelines that train together agree in what they hold alike, and each is fed the data of its place.
+// replicas: pipelines that train together agree on shared tensors, and each is fed the data of its place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,11 +39,11 @@ bool is_not_tensor(const MeshAxis& axis) {
   return axis.kind != "tensor";
 }
 
-/// Of a run whose places are all recorded.
+/// For a run whose places are all recorded.
 class ReplicaComparison {
  public:
   explicit ReplicaComparison(const std::vector<fs::path>& paths)
-      : builder_("replicas", "replicas", "0 bits between what places hold alike; to each the data of its place") {
+      : builder_("replicas", "replicas", "0 bits between shared tensors; each place is fed its own data") {
     for (const auto& path : paths) records_.emplace_back(path);
   }
 
@@ -52,7 +52,7 @@ class ReplicaComparison {
     if (std::ranges::any_of(records_, [](const RecordReading& reading) {
           return reading.record()->manifest.level < RecordLevel::full;
         }))
-      return without_looking("replicas", Outcome::incomplete, "a record of level summary holds no tensors");
+      return without_looking("replicas", Outcome::incomplete, "a record of level summary has no tensors");
     own_gradients_ = first.manifest.mesh->own_gradients;
     model_ = model_of_records(first, first);
     for (std::optional<std::int64_t> step = -1; step;) {
@@ -65,10 +65,9 @@ class ReplicaComparison {
       step = std::nullopt;
       for (const auto& reading : records_) step = earlier(step, reading.next_step());
     }
-    if (own_gradients_)
-      builder_.not_shown("gradients of the places: by the mesh each records its own, before they are summed");
+    if (own_gradients_) builder_.not_shown("gradients of the places (each records its own, before they are summed)");
     if (unjudged_norm_) builder_.not_shown("the gradient norm over all parts");
-    if (unrecorded_data_) builder_.not_shown("whether places are fed the right data: one of them has no data digest");
+    if (unrecorded_data_) builder_.not_shown("whether places are fed the right data (one of them lacks a data digest)");
     if (std::ranges::any_of(mesh().axes, [](const MeshAxis& axis) { return axis.kind == "context" && axis.size > 1; }))
       builder_.not_shown("whether context parallel places are fed parts of the same rows");
     const bool compared = builder_.count("tensors") > 0;
@@ -76,7 +75,7 @@ class ReplicaComparison {
                                     own_gradients_ ? "" : "gradients, ", records_.size());
     if (!mesh().parts.empty())
       words = fmt::format("{}{} {} in parts, and the norm covers each part once",
-                          compared ? "what places hold alike has the same bits; " : "",
+                          compared ? "shared tensors have the same bits; " : "",
                           quantity(std::ssize(mesh().parts), "parameter"), mesh().parts.size() == 1 ? "is" : "are");
     return builder_.conclude(words + (unrecorded_data_ ? "" : ", and each is fed the data of its place"),
                              {{compared ? "tensors" : "parts", 1}});
@@ -149,7 +148,7 @@ class ReplicaComparison {
     if (tensor.digests.size() < 2) return builder_.inspect("parts");
     builder_.compare("tensors", std::ssize(tensor.digests) - 1);
     if (by_digest.size() == 1) return;
-    // The majority's digest counts as correct; in a tie, that of the lowest number.
+    // The majority's digest counts as correct; in a tie, the digest of the lowest number.
     const auto most = std::ranges::max_element(by_digest, {}, [](const auto& group) {
       return std::pair(group.second.size(), -static_cast<std::int64_t>(*group.second.begin()));
     });
@@ -268,7 +267,7 @@ class ReplicaComparison {
   void report_sum(std::int64_t step, std::size_t replica, const std::string& item, const std::string& expected,
                   const std::string& got) {
     report(at_step_loss(step), replica, {}, item + " of the step", expected, got,
-           fmt::format("{} of the step, {}: {} says {}; the microbatches of all places add up to {}", item,
+           fmt::format("{} of the step, {}: {} has {}; the microbatches of all places add up to {}", item,
                        step_words(step), name_of(replica), got, expected));
   }
 
@@ -298,16 +297,17 @@ class ReplicaComparison {
   }
 
   void report_same_data(std::int64_t step, std::size_t one, std::size_t other) {
-    builder_.diverge(at_data(step, 0),
-                     {.step = step,
-                      .replica = static_cast<std::int64_t>(other),
-                      .item = "data",
-                      .expected = fmt::format("other microbatches than those of {}", name_of(one)),
-                      .got = "the same",
-                      .why = fmt::format("{} is fed the same microbatches as {}, so it adds nothing to the batch; give "
-                                         "each place along these axes its own part (if the same data are intended, "
-                                         "omit the check replicas, or judge one with --replica)",
-                                         name_of(other), name_of(one))});
+    builder_.diverge(
+        at_data(step, 0),
+        {.step = step,
+         .replica = static_cast<std::int64_t>(other),
+         .item = "data",
+         .expected = fmt::format("microbatches other than {}'s", name_of(one)),
+         .got = "the same",
+         .why = fmt::format(
+             "{} is fed the same microbatches as {}, so it adds nothing to the batch; give each place along these axes "
+             "its own part (if the same data is intended, omit the check replicas, or judge one place with --replica)",
+             name_of(other), name_of(one))});
   }
 
   void report_other_data(std::int64_t step, std::size_t one, const std::vector<std::string>& expected,
@@ -362,25 +362,24 @@ LocatedResult compare_replicas(const std::vector<fs::path>& records) {
 }
 
 CheckDescriptor replicas_check() {
-  return {
-      .name = "replicas",
-      .place = 180,
-      .claims =
-          "pipelines that train in parallel have the same start, the same reduced gradients, and after each step "
-          "the same parameters and moments, except for the parts that each holds; each is fed its own data, along "
-          "an axis of tensor parallelism the same data, with the same losses; a norm counts each part once. Of "
-          "Plumbline's replicas the loss and the tokens of a step are the sums over all.",
-      .needs_in_words =
-          "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
-          "folder. It does not apply to a single pipeline, nor to one selected of several. Every other check runs "
-          "for each place and names it.",
-      .cannot_see =
-          "a sum over places that is wrong in all alike (`gradients`, against a correct reference); whether context "
-          "parallel places are fed parts of the same rows; buffers, which may differ.",
-      .level = RecordLevel::full,
-      .needs = {"parameters", "moments"},
-      .not_applicable = one_pipeline,
-      .make = make_check<OneReplica>};
+  return {.name = "replicas",
+          .place = 180,
+          .claims =
+              "pipelines that train in parallel have the same start, the same reduced gradients, and the same "
+              "parameters and moments after each step, except for tensors that each holds in part. Each is fed its own "
+              "data; along an axis of tensor parallelism all are fed the same data and have the same losses. A norm "
+              "counts each part once. For Plumbline's replicas, loss and tokens of a step are the sums over all.",
+          .needs_in_words =
+              "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one folder. "
+              "It does not apply to a single pipeline, or if only one of several is judged. Every other check runs for "
+              "each place and names it.",
+          .cannot_see =
+              "a sum over places that is wrong in all of them (`gradients`, against a correct reference); whether "
+              "context parallel places are fed parts of the same rows; buffers, which may differ.",
+          .level = RecordLevel::full,
+          .needs = {"parameters", "moments"},
+          .not_applicable = one_pipeline,
+          .make = make_check<OneReplica>};
 }
 
 }  // namespace plumbline::judging

@@ -14,7 +14,7 @@ class ResumeCheck : public StepCheck {
       : StepCheck(evidence, {"resume", "R6", "0 ULP: the resumed state is the state after the step before"}) {}
 
   void step(const StepEvidence& now) override {
-    if (evidence_.first_step() == 0) return;  // it should have resumed, and began anew
+    if (evidence_.first_step() == 0) return;  // it should have resumed, but started from the beginning
     if (now.step < 0)
       return compare_columns(now, {Column::parameter, Column::copy, Column::moment1, Column::moment2}, builder_);
     if (now.step != evidence_.first_step()) return;
@@ -23,18 +23,17 @@ class ResumeCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (evidence_.first_step() == 0)
-      return builder_.conclude_as(Outcome::incomplete, "the record begins with step 0: nothing was resumed");
-    return builder_.conclude(
-        fmt::format("parameters and optimizer state when it resumed at step {} are the reference's after the step "
-                    "before, and so are data and learning rate of that step",
-                    evidence_.first_step()),
-        {});
+      return builder_.conclude_as(Outcome::incomplete, "the record begins with step 0: the run did not resume");
+    return builder_.conclude(fmt::format("the run resumed at step {} with the reference's parameters and optimizer "
+                                         "state, and with that step's data and learning rate",
+                                         evidence_.first_step()),
+                             {});
   }
 };
 
 std::optional<std::string> not_resumed(const CellPlan& plan, const Manifest& candidate) {
   if (candidate.first_step > 0 || (plan.request && plan.request->first_step.value_or(0) > 0)) return std::nullopt;
-  return "the run began with step 0";
+  return "the run started at step 0";
 }
 
 }  // namespace
@@ -43,12 +42,12 @@ CheckDescriptor resume_check() {
   return {.name = "resume",
           .place = 170,
           .claims =
-              "what a resumed run began from is, in every parameter and optimizer moment, what the "
-              "reference had after the step before, and its first step has that step's data and learning rate.",
+              "a resumed run starts with the parameters and optimizer moments that the reference had after the step "
+              "before, and its first step uses that step's data and learning rate.",
           .needs_in_words =
               "level full, and a record that [begins after step 0](record-format.md#resumed-runs); else it does not "
               "apply. All other checks compare such a record with the reference from its first step on.",
-          .cannot_see = "a step count that the optimizer lost: it shows in the first update (`parameters`, `audit`).",
+          .cannot_see = "a lost step count of the optimizer; it shows in the first update (`parameters`, `audit`).",
           .level = RecordLevel::full,
           .needs = {"parameters", "moments"},
           .compares_without = {"inputs", "labels"},

@@ -116,7 +116,7 @@ class TiedWeightsCheck : public StepCheck {
   std::vector<std::string> at_start_, in_step_;  ///< kinds of rows; known from the first step on
 };
 
-/// By the units in the manifest; false where they do not tell it.
+/// By the units in the manifest; false if they do not determine it.
 bool on_one_stage(const Manifest& manifest, const std::vector<std::string>& names) {
   if (manifest.stages.size() < 2) return true;
   std::set<std::int64_t> stages;
@@ -134,9 +134,9 @@ bool on_one_stage(const Manifest& manifest, const std::vector<std::string>& name
 }
 
 std::optional<std::string> no_copies(const CellPlan& plan, const Manifest& candidate) {
-  if (candidate.tied.empty()) return "no weight is tied";
+  if (candidate.tied.empty()) return "the model has no tied weights";
   if (std::ranges::all_of(candidate.tied, [&](const auto& names) { return on_one_stage(candidate, names); }))
-    return "one stage holds all of a tied weight";
+    return "one stage holds both uses of each tied weight";
   if (plan.calibration && several_gpu_models(candidate))
     return "GPUs of several models round differently: each copy is compared within its own limit";
   return std::nullopt;
@@ -145,23 +145,22 @@ std::optional<std::string> no_copies(const CellPlan& plan, const Manifest& candi
 }  // namespace
 
 CheckDescriptor tied_weights_check() {
-  return {
-      .name = "tied_weights",
-      .place = 105,
-      .claims =
-          "the stages that hold a copy of a tied weight have the same bits: of the parameter at the start and after "
-          "each step, of each optimizer moment, and of the gradient that is the sum of all uses.",
-      .needs_in_words =
-          "level full, and copies of a tied weight on several stages; else it does not apply. It compares the "
-          "candidate with itself, also after another start, and in bits also in the mode `calibrated` (except on "
-          "GPUs of several models).",
-      .cannot_see =
-          "a tied weight whose copies are wrong alike (`gradients`, `parameters`); copies within one stage "
-          "(`audit`).",
-      .level = RecordLevel::full,
-      .compares_without = {"parameters", "gradients", "moments"},
-      .not_applicable = no_copies,
-      .make = make_check<TiedWeightsCheck>};
+  return {.name = "tied_weights",
+          .place = 105,
+          .claims =
+              "all copies of a tied weight have the same bits: the parameter at the start and after each step, each "
+              "optimizer moment, and the gradient, which is the sum of all uses.",
+          .needs_in_words =
+              "level full, and copies of a tied weight on several stages; else it does not apply. It compares the "
+              "candidate with itself, so also after a different start, and in the mode `calibrated` too it compares "
+              "bits (except on GPUs of several models).",
+          .cannot_see =
+              "copies that are all wrong in the same way (`gradients`, `parameters`); copies within one stage "
+              "(`audit`).",
+          .level = RecordLevel::full,
+          .compares_without = {"parameters", "gradients", "moments"},
+          .not_applicable = no_copies,
+          .make = make_check<TiedWeightsCheck>};
 }
 
 }  // namespace plumbline::judging

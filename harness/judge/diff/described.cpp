@@ -51,7 +51,7 @@ std::string stages_of(const Place& place) {
   return fmt::format(", stage {} -> {}", text(place.stage), text(place.to_stage));
 }
 
-/// `item`: the part of it that differs, if not the whole.
+/// `item`: the part that differs, if only a part does.
 Finding place_of(const StepEvidence& now, const Fact& fact, const std::string& item = "") {
   const std::string name(fact.name), column(rules_of(fact.column).name);
   Finding finding{.step = now.step,
@@ -95,7 +95,7 @@ Described at(const StepEvidence& now, const Fact& fact, Finding finding) {
   return {point_of(now, fact), std::move(finding)};
 }
 
-/// Expected, got and why, where a record has no such fact, or several of what must be one.
+/// Expected, got and why, if a record lacks a fact, or has several where there must be one.
 struct Absence {
   std::string expected, got, why;
 };
@@ -107,8 +107,10 @@ Absence absence(const StepEvidence& now, const Expected& fact, std::int64_t foun
     case Family::data:
       return {"a digest", "none", "data digest " + whose + " differ"};
     case Family::boundary:
-      if (of_reference) return {"the reference's tensor", "no row", "the reference records no tensor at this boundary"};
-      if (fact.place.side == "computed") return {"a row", "none", "the candidate records no tensor at this boundary"};
+      if (of_reference)
+        return {"the reference's tensor", "no row", "the reference did not record a tensor at this boundary"};
+      if (fact.place.side == "computed")
+        return {"a row", "none", "the candidate did not record a tensor at this boundary"};
       return {"a row", "none", fmt::format("no {} row with peer {}", fact.place.side, fact.place.peer)};
     case Family::loss:
       return {"one rank with the loss", std::to_string(found), whose};
@@ -126,7 +128,7 @@ Absence absence(const StepEvidence& now, const Expected& fact, std::int64_t foun
   }
   if (fact.column == Column::buffer) return {"a row", "none", "no stage has it"};
   const std::string hint = fact.column == Column::parameter ? advice(now.cell.candidate.manifest, Advice::names) : "";
-  return {"a row", "none", record + " has no such row" + hint};
+  return {"a row", "none", record + " lacks this row" + hint};
 }
 
 Described described_absence(const StepEvidence& now, const Expected& fact, std::int64_t found, bool of_reference) {
@@ -181,7 +183,7 @@ Described described_extra(const StepEvidence& now, const Fact& fact, const std::
       if (fact.column == Column::buffer) finding.expected = "no such buffer";
       break;
     default:
-      finding.why = "nothing in the run implies it";
+      finding.why = "the run does not imply it";
   }
   return at(now, fact, std::move(finding));
 }

@@ -18,13 +18,13 @@ struct Described {
   Finding finding;
 };
 
-/// Another value than the expected one.
+/// The value is not the expected one.
 Described described(const StepEvidence& now, const Fact& got, FactDifference difference);
-/// Not there, or `found` times where it must be once.
+/// The fact is missing, or exists `found` times instead of once.
 Described described_missing(const StepEvidence& now, const Expected& expected, std::int64_t found);
-/// The reference should state it, and does not. `got`: the candidate's, if it has one.
+/// The reference lacks the fact. `got`: the candidate's, if it has one.
 Described described_lack(const StepEvidence& now, const Expected& expected, const Fact* got = nullptr);
-/// Nothing implies it. `whose`: "reference" if it is not the candidate's.
+/// The run does not imply the fact. `whose`: "reference" if it is not the candidate's.
 Described described_extra(const StepEvidence& now, const Fact& fact, const std::string& whose = "");
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one comparison of the judge: what a candidate recorded of a step, against what must be there.
+// The judge's only comparison: a step's facts as the candidate recorded them, with the facts that must exist.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ void compare_columns(const StepEvidence& now, std::initializer_list<Column> colu
 /// The same for all columns of a claim; at the start for those that it has.
 void compare_claim(const StepEvidence& now, std::string_view claim, CheckResultBuilder& builder);
 
-/// What compare_facts() counts for expectations that neither record has a fact of.
+/// Name of compare_facts()'s count of expectations that neither record has a fact for.
 inline constexpr const char* absent_in_both = "absent_in_both";
 
 }  // namespace plumbline::judging

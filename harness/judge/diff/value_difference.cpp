@@ -41,7 +41,7 @@ class Comparison {
     const std::string overflow = not_finite_words(*theirs);
     if (!overflow.empty()) {
       if (got_.column == Column::gradient && now_.skipped() && mine->nan + mine->inf > 0) return {};
-      return of_reference("finite numbers", overflow, "the reference's own tensor holds " + overflow);
+      return of_reference("finite numbers", overflow, "the reference's tensor has " + overflow);
     }
     const auto& model = now_.cell.model;
     const auto parameter = model.parameter_position(mine->name);
@@ -50,13 +50,13 @@ class Comparison {
                                : got_.column == Column::buffer;
     if (parameter && !own_shape && theirs->shape != model.parameters[static_cast<std::size_t>(*parameter)].shape)
       return of_reference(shape_text(model.parameters[static_cast<std::size_t>(*parameter)].shape),
-                          shape_text(theirs->shape), "the reference's own has another shape than the parameter");
+                          shape_text(theirs->shape), "the reference's tensor does not have the parameter's shape");
     if (const std::string words = not_finite_words(*mine); !words.empty())
-      return FactDifference{"finite numbers", words, "the candidate's tensor holds " + words};
+      return FactDifference{"finite numbers", words, "the candidate's tensor has " + words};
     if (auto form = of_form(*theirs, *mine, "", "")) return form;
     if (mine->digest == theirs->digest) {
       const std::string why = why_not_of_one_tensor(*theirs, *mine);
-      if (!why.empty()) return FactDifference{"the statistics of the same tensor", "different ones", why};
+      if (!why.empty()) return FactDifference{"equal statistics", "different ones", why};
     }
     // If the start differs in bits, nothing later is comparable.
     const bool exactly = now_.step < 0 || got_.column == Column::buffer;

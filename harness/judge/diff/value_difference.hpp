@@ -13,9 +13,9 @@ namespace plumbline::judging {
 struct FactDifference {
   std::string expected, got;
   std::string why = {};       ///< "the bits differ"; may be empty
-  std::string item = {};      ///< the part that differs, if not the whole: "tokens"
+  std::string item = {};      ///< the part that differs, if only a part does: "tokens"
   std::string size = {};      ///< of the difference, by the tables
-  std::string look = {};      ///< what the wrong value is instead, if known
+  std::string look = {};      ///< what the wrong value is, if known
   bool of_reference = false;  ///< the reference's own value is impossible
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A check's view of a case: before the first step the plan, both manifests, all else outside of steps, and what follows
-// from these; of each step the rows of both records, with lookups.
+// A check's view of a case: before the first step the plan, both manifests, and what follows from them; then the rows
+// of both records, step by step, with lookups.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ struct CellEvidence {
   std::string not_recorded;              ///< why rows that the current check compares are missing; empty if none are
   std::string schedule_error;            ///< why the lists are nullopt although the file exists
 
-  /// The first step whose clip coefficients differ as roundings of a norm summed rank by rank do. Bits are compared up
-  /// to that step's gradients; nothing that follows from the coefficients is.
+  /// The first step whose clip coefficients differ by the rounding of norms summed rank by rank. Bits are compared
+  /// through that step's gradients, but nothing that follows from the coefficients.
   std::optional<std::int64_t> norm_diverged_at;
 
   /// First step of both records: a resumed candidate is compared with the reference from that step on.
@@ -56,13 +56,13 @@ struct CellEvidence {
   std::int64_t compared_steps() const { return norm_diverged_at ? *norm_diverged_at - first_step() + 1 : steps(); }
   std::int64_t compared_updates() const { return norm_diverged_at ? *norm_diverged_at - first_step() : steps(); }
   std::int64_t microbatches() const { return reference.manifest.microbatches; }  ///< of the reference
-  // Of the candidate, which may have a part of the reference's: from `first_own` to before `end_own`.
+  // The candidate's microbatches may be a part of the reference's: from `first_own` to before `end_own`.
   std::int64_t own_microbatches() const { return candidate.manifest.microbatches; }
   std::int64_t first_own() const { return candidate.first_microbatch; }
   std::int64_t end_own() const { return first_own() + own_microbatches(); }
   /// For microbatches, which the reference's rows define.
   bool sizes_recorded() const { return recorded_throughout(reference, {"inputs", "labels"}); }
-  /// Of the candidate; nullopt if no stage holds the last unit.
+  /// The candidate's; nullopt if no stage holds the last unit.
   std::optional<std::int64_t> stage_of_loss() const {
     return model.units.empty() ? std::nullopt : stages.stage_of(model.units.back());
   }

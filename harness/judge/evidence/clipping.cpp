@@ -18,7 +18,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Larger differences are no roundings, and gradient_norm reports them.
+/// Larger differences are not rounding; gradient_norm reports them.
 bool may_be_rounding(double one, double other) {
   return std::abs(other / one - 1) <= 2 * predicates::widest_norm_limit;
 }
@@ -101,7 +101,7 @@ bool coefficients_diverge(const StepEvidence& now) {
     clips = clips || *one < 1;
     other_norms = other_norms || expected[i].norm != got[i].norm;
   }
-  // The coefficients that the recorders compute from the norms agree; those of the trainers may round otherwise.
+  // The coefficients that the recorders compute from the norms agree; the trainers' may round differently.
   if (!clips || !other_norms) return false;
   return applied_in_both(now).empty() ? other_state_after(now) : applied_by_another_rounding(now);
 }
@@ -114,8 +114,8 @@ std::string why_no_replay_of(const Record& reference, const Record& candidate) {
       std::filesystem::exists(file) ? hash_hex(read_file(file, most_by_program)) : "no such file";
   if (digest == from->digest) return "";
   return fmt::format(
-      "the reference clipped by the norms of another run ({}): record the one device again, with "
-      "norms_from= the candidate's record",
+      "the reference clipped by another run's norms ({}): record the run on one device again, with norms_from= the "
+      "candidate's record",
       from->run_id);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clipping calls of a step, and the step behind which bits cannot be compared because two right runs clipped by
+// The clipping calls of a step, and the step after which bits cannot be compared because two correct runs clipped by
 // coefficients that differ by the rounding of a norm.
 #pragma once
 
@@ -15,16 +15,16 @@ namespace plumbline::judging {
 
 struct ClippingCall {
   double norm = 0;                 ///< the trainer's own
-  std::optional<double> replayed;  ///< by which it clipped instead
+  std::optional<double> replayed;  ///< the norm that it clipped by instead
   std::optional<double> coefficient;
 };
 
-/// A rank's calls in the current step, in their order: of norms.csv, else the one of steps.csv.
+/// A rank's calls in the current step, in order: from norms.csv, or else the single one from steps.csv.
 std::vector<ClippingCall> clipping_calls(const RankRecord& rank);
-/// Those of the first rank that has any.
+/// The calls of the first rank that has any.
 std::vector<ClippingCall> first_clipping_calls(const Record& record);
 
-/// Relative limit for a norm of this record whose gradients' rows do not exist. `wider`: stored in float32. The storage
+/// Relative limit for a norm of a record without rows of its gradients. `wider`: stored in float32. The storage
 /// of single tensors' norms cancels between two records of the same gradients.
 double norm_limit_by_model(const Record& record, const ExpectedModel& model, bool wider);
 
@@ -33,7 +33,7 @@ double norm_limit_by_model(const Record& record, const ExpectedModel& model, boo
 /// replayed the candidate's norms.
 bool coefficients_diverge(const StepEvidence& now);
 
-/// Why the reference's norms.csv is no replay of this candidate's; empty if it is, or if it replays none.
+/// Why the reference's norms.csv is not a replay of this candidate's; empty if it is, or if it does not replay norms.
 std::string why_no_replay_of(const Record& reference, const Record& candidate);
 
 }  // namespace plumbline::judging

@@ -27,7 +27,7 @@ std::vector<TensorRow> start_of(const Record& record) {
   return rows;
 }
 
-/// The longest unit name that is a prefix of the parameter's; empty if there is none.
+/// The longest unit name that is a prefix of the parameter's, or empty.
 std::string unit_by_name(const std::vector<std::string>& units, const std::string& parameter) {
   std::string longest;
   for (const auto& unit : units) {

@@ -17,7 +17,7 @@ namespace plumbline::judging {
 /// Progress of a rank, by the rows read so far.
 struct RankProgress {
   std::int64_t whole_steps = 0;  ///< number of rows of steps.csv
-  std::string last_action;       ///< last action of actions.csv; empty if there is none
+  std::string last_action;       ///< last action of actions.csv, or empty
 };
 
 /// Never throws because of a record's content: after the first error, record() is null.

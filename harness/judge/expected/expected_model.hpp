@@ -20,11 +20,11 @@ struct ExpectedParameter {
   std::string name;  ///< Hugging Face name
   std::string unit;
   Shape shape;
-  std::string dtype = {};  ///< empty: that of the manifest
+  std::string dtype = {};  ///< empty: the manifest's
 };
 
 struct ExpectedModel {
-  /// Of a Llama with Hugging Face's names; 0 where only units and parameters are known.
+  /// Sizes of a Llama with Hugging Face's names; 0 if only units and parameters are known.
   std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool tied = false, attention_bias = false, mlp_bias = false;
   bool pad_token = false;  ///< pad_token_id is set: its row of the embedding gets no gradient as an input

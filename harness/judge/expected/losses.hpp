@@ -40,7 +40,7 @@ struct CellDifference {
 std::vector<CellDifference> differences_from_sum(const EvaluationRow& whole,
                                                  const std::vector<const EvaluationRow*>& microbatches);
 
-/// Checks a microbatch's data against those of an earlier evaluation.
+/// Compares a microbatch's data with an earlier evaluation's.
 std::vector<CellDifference> differences_of_data(const EvaluationRow& earlier, const EvaluationRow& now);
 
 }  // namespace plumbline::judging

@@ -31,7 +31,7 @@ std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t 
   return *moments + (optimizer.value("name", "") == "adamw" ? step_count_bytes : 0);
 }
 
-/// Bytes of the computation's copies in mixed precision, besides the trained parameters.
+/// Bytes of the computation's copies in mixed precision, in addition to the trained parameters.
 std::int64_t copy_bytes(const Manifest& manifest, std::int64_t elements) {
   if (manifest.dtype != mixed_precision) return 0;
   return elements * static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
@@ -158,8 +158,8 @@ class ActivationLaw {
     const auto found = saved_.find({microbatch, unit});
     if (found == saved_.end()) {
       throw InputError(
-          fmt::format("the reference's saved.csv has no row for microbatch {}, unit {}: the activation memory model "
-                      "cannot be applied",
+          fmt::format("the reference's saved.csv lacks a row for microbatch {}, unit {}, so the activation memory "
+                      "model cannot be applied",
                       microbatch, unit));
     }
     return found->second;
@@ -180,7 +180,7 @@ std::vector<std::int64_t> predict_peaks(const ActionList& list, const StageMap& 
     if (!is_compute(action.type)) continue;
     const StageEntry* stage = stages.find(action.stage);
     if (!stage)
-      throw InputError(fmt::format("schedule.csv: {} is of a stage that the manifest does not list", to_text(action)));
+      throw InputError(fmt::format("schedule.csv: the manifest does not list the stage of {}", to_text(action)));
     const auto microbatch = static_cast<std::size_t>(action.microbatch);
     if (microbatch >= boundary_bytes.size()) {
       throw InputError(

@@ -89,7 +89,8 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
     if (!is_communication(action.type)) continue;
     const Message message = message_of(action.type);
     const StageEntry* peer = stages.find(action.stage + message.stage_step);
-    if (!peer) throw InputError(fmt::format("schedule.csv: {} has no stage at its other end", to_text(action)));
+    if (!peer)
+      throw InputError(fmt::format("schedule.csv: the stage at the other end of {} does not exist", to_text(action)));
     Moved& moved = traffic[{peer->rank, message.direction, message.side}];
     ++moved.operations;
     moved.bytes += bytes_of(action, bytes);

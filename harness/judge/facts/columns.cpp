@@ -53,7 +53,7 @@ std::string_view to_words(Occurs occurs) {
     case Occurs::every_rank:
       return "every";
     case Occurs::any_rank:
-      return "any, alike";
+      return "any, equal on all";
   }
   return "";
 }

@@ -57,7 +57,7 @@ const std::vector<Column>& all_columns();
 std::string_view to_words(Occurs occurs);
 /// True for gradients, parameters, moments, ...: rows of tensors.csv.
 bool is_tensor(Column column);
-/// Of a row of tensors.csv; nullopt for an unknown kind.
+/// The column of a kind in tensors.csv; nullopt for an unknown kind.
 std::optional<Column> column_of_kind(std::string_view kind);
 
 }  // namespace plumbline::judging

@@ -19,7 +19,7 @@ inline bool excused(const Record& record, std::string_view kind, std::int64_t st
   return false;
 }
 
-/// True if the record may lack such values though nobody states why (record/record.hpp).
+/// True if the record may lack such values without a reason (record/record.hpp).
 inline bool is_optional(const Record& record, const std::string& kind) {
   return record.manifest.conventions.optional.contains(kind);
 }

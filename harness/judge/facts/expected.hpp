@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What must be there: the reference's facts, put where the candidate's partition puts them.
+// The facts that must exist: the reference's, placed by the candidate's partition.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace plumbline::judging {
 /// A fact that a candidate must state. Its place counts only in columns that are `placed`; a rank of -1 is anywhere.
 struct Expected : Fact {
   bool if_either = false;       ///< no fact at all is right, too
-  bool value_optional = false;  ///< the source need not state a value; if it states none, any is right
+  bool value_optional = false;  ///< the source need not state a value; without one, any value is correct
   bool of_candidate = false;  ///< the value is the candidate's own, from another end of the tensor's way: equal in bits
 };
 using Expectations = std::vector<Expected>;
@@ -20,7 +20,7 @@ using Expectations = std::vector<Expected>;
 /// The expectations of a column in the step, sorted by key.
 Expectations expected_facts(const StepEvidence& now, Column column);
 
-/// False where a column says nothing in the step: rates of a skipped step, or by rank where they are compared by
+/// False if a column is meaningless in the step: rates of a skipped step, or rates by rank if they are compared by
 /// parameter.
 bool is_compared(const StepEvidence& now, Column column);
 

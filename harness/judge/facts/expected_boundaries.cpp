@@ -44,13 +44,13 @@ class ExpectedBoundaries {
     expected_.push_back(fact);
     if (crossing.local()) return;
     take(std::ranges::find(mine, fact.place, &Fact::place));
-    fact.value_optional = true;  // the sender's row tells what the reference lacks
+    fact.value_optional = true;  // the sender's row has what the reference lacks
     fact.place.side = "receive";
     std::swap(fact.place.rank, fact.place.peer);
     expected_.push_back(fact);
   }
 
-  /// What the candidate computed at boundaries of units, whether its stages end there or not.
+  /// Tensors that the candidate computed at unit boundaries, whether or not its stages end there.
   void computed_rows() {
     for (const Fact& row : of_column(now_.facts.candidate, column_)) {
       if (row.place.side != "computed") continue;

@@ -17,7 +17,7 @@
 
 namespace plumbline::judging {
 
-/// Where a fact was recorded. `side`, `to_stage` and `peer` are those of boundary tensors.
+/// Where a fact was recorded. Only boundary tensors have `side`, `to_stage` and `peer`.
 struct Place {
   std::int64_t rank = -1, stage = -1;
   std::string_view side = {};

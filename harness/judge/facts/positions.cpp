@@ -59,7 +59,7 @@ ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int
 
 std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candidate, std::size_t parameter) {
   const auto& parameters = model.parameters;
-  // A tied weight has one gradient, that of the embedding.
+  // A tied weight has one gradient: the embedding's.
   for (const auto& names : candidate.tied) {
     if (std::ranges::find(names, parameters[parameter].name) == names.end()) continue;
     for (const auto& name : names) {

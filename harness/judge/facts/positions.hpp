@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a fact stands in the execution order of one device.
+// The place of a fact in the execution order of one device.
 #pragma once
 
 #include <cstdint>

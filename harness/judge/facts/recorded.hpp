@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a record states of its current step, as facts.
+// A record's current step, as facts.
 #pragma once
 
 #include "harness/judge/facts/fact.hpp"
@@ -11,7 +11,7 @@ namespace plumbline::judging {
 /// it.
 Facts recorded_facts(const Record& record);
 
-/// Of both records in a step.
+/// The facts of both records in a step.
 struct StepFacts {
   Facts reference, candidate;
 };

@@ -24,11 +24,11 @@ bool moments_vary(const Manifest& manifest) {
 
 std::string why_no_such_tensor(const StepEvidence& now, const Fact& fact, bool of_reference) {
   const std::string name(fact.name), kind(rules_of(fact.column).name);
-  if (fact.column == Column::buffer) return "the reference has none of this name";
+  if (fact.column == Column::buffer) return "the reference does not have this buffer";
   const auto kinds = state_kinds(now);
   const bool of_state = fact.column >= Column::parameter && fact.column <= Column::moment2;
   if (of_state && std::ranges::find(kinds, kind) == kinds.end())
-    return fact.column == Column::copy ? "only mixed precision has copies" : "the optimizer has no such moment";
+    return fact.column == Column::copy ? "only mixed precision has copies" : "the optimizer does not have this moment";
   if (of_reference) return "not a parameter of this model" + advice(now.cell.reference.manifest, Advice::names);
   return "a row that the partition does not imply, or a duplicate";
 }
@@ -40,7 +40,7 @@ bool unused(const StepEvidence& now, const std::string& parameter) {
 }
 
 const char* const no_gradient_compared =
-    "no gradient was compared: neither record holds one. If gradients are not in .grad, give "
+    "no gradient was compared, because neither record has any. If gradients are not in .grad, give "
     "gradient_of= "
     "(and master_of=) to watch_model, watch_stage or watch_pipelining";
 

@@ -7,29 +7,30 @@ namespace {
 const char* words_of(Advice of) {
   switch (of) {
     case Advice::names:
-      return "if only the names differ, give the whole model's by names= (and units=) of watch_model, watch_stage or "
+      return "if only the names differ, give the whole model's names with names= (and units=) of watch_model, "
+             "watch_stage or "
              "watch_pipelining";
     case Advice::units:
-      return "the recorder uses the order in which modules are registered: if they run in another order, list them by "
-             "units= of watch_model, watch_stage or watch_pipelining";
+      return "the recorder uses the order in which modules are registered; if they run in another order, list them "
+             "with units= of watch_model, watch_stage or watch_pipelining";
     case Advice::tied:
-      return "a rank finds only its own: list all in both records by tied= of plumbline.Record, with the whole model's "
+      return "a rank sees only its own; list all in both records with tied= of plumbline.Record, by the whole model's "
              "names";
     case Advice::batch:
-      return "record.step splits a batch along its first dimension: if the trainer splits it otherwise ([length, "
+      return "record.step splits a batch along its first dimension; if the trainer splits it differently ([length, "
              "rows]), give record.step lists of microbatches";
     case Advice::crossing:
-      return "if the pipeline sends other tensors here than the one device's recorder took, select those by "
+      return "if the pipeline sends other tensors here than the recorder took on one device, select those with "
              "watch_model(..., crossing=)";
     case Advice::other_norm:
-      return "only the 2-norm is judged: if the trainer clips by another, give Record(clip_norm=None), and "
-             "record.gradients() before clipping without record.norm()";
+      return "only the 2-norm is judged; if the trainer clips by another norm, use Record(clip_norm=None), and call "
+             "record.gradients() before clipping but not record.norm()";
     case Advice::own_norm:
-      return "if the trainer clips by a norm of its own, give clip_norm= to Record, and call record.gradients() before "
-             "clipping and then record.norm(total_norm)";
+      return "if the trainer has its own clipping code, give clip_norm= to Record, and call record.gradients() and "
+             "then record.norm(total_norm) before clipping";
     case Advice::one_leaf:
-      return "if the reference holds one tensor, it adds both uses in one leaf, while the candidate sums two copies; "
-             "give the one device two copies (docs/judge-your-trainer.md, \"If your trainer differs\")";
+      return "if the reference has one tensor, it adds both uses in one leaf, while the candidate sums two copies; use "
+             "two copies on one device (docs/judge-your-trainer.md, \"If your trainer differs\")";
     case Advice::order:
       return "if the pipeline sums its microbatches in another order, let the one device do so, too, and give both "
              "records accumulation=";

@@ -50,7 +50,7 @@ std::string counts_that_fit(const StepEvidence& now, double factor, double toler
   for (const auto& [words, count] : counts) {
     if (!near(count, 1, tolerance) && near(factor, count, tolerance)) fitting.emplace_back(words);
   }
-  if (fitting.empty() && near(factor, 2, tolerance)) return "as where a sum is taken twice";
+  if (fitting.empty() && near(factor, 2, tolerance)) return "as if a sum were taken twice";
   return join(fitting, ", or ");
 }
 
@@ -180,7 +180,7 @@ std::optional<float> loss_of(const RecordIndex& rows, std::int64_t microbatch) {
   return std::nullopt;
 }
 
-/// Of the microbatches whose losses are not both 0.
+/// The ratio over microbatches whose losses are not both 0.
 std::vector<double> ratios_of(const StepEvidence& now) {
   std::vector<double> ratios;
   for (std::int64_t m = now.cell.first_own(); m < now.cell.end_own(); ++m) {
@@ -201,13 +201,12 @@ std::optional<std::string> loss_factor_words(const StepEvidence& now) {
       ratios, [&](double one) { return std::isfinite(one) && one > 0 && near(one, ratio, loss_tolerance); });
   if (!common || near(ratio, 1, loss_tolerance)) return std::nullopt;
   if (ratios.size() < 2 && !is_counted(now, ratio, loss_tolerance)) return std::nullopt;
-  const char* const advice =
-      gradients_agree(now)
-          ? "the gradients agree, so only the recorded losses are scaled otherwise: if a trainer divides its gradients "
-            "after the backward pass (by microbatches or tokens), give record.loss the undivided loss in both runs, "
-            "and "
-            "Record(loss_scaling=\"after\")"
-          : "record both losses before they are divided, or both after";
+  const char* const advice = gradients_agree(now)
+                                 ? "the gradients agree, so only the recorded losses are scaled differently: if a "
+                                   "trainer divides its gradients after the backward pass (by microbatches or tokens), "
+                                   "pass the undivided loss to record.loss in both runs, and "
+                                   "Record(loss_scaling=\"after\")"
+                                 : "record both losses before they are divided, or both after";
   return fmt::format("all losses of {} are {}; {}", step_words(now.step), factor_words(now, ratio, loss_tolerance),
                      advice);
 }

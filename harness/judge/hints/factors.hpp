@@ -20,18 +20,18 @@ std::string factor_words(const StepEvidence& now, double ratio, double tolerance
 /// True if factor_words() names a count.
 bool is_counted(const StepEvidence& now, double ratio, double tolerance);
 
-// The most common fault of pipelines: all gradients of a step, or those of some stages, are the reference's times a
+// The most common fault of pipelines: all gradients of a step, or of some stages, are the reference's times a
 // constant, such as the number of microbatches.
 
-/// What the differing gradients of a step have in common.
+/// A step's differing gradients, and what they have in common.
 struct GradientFactor {
-  double ratio = 0;   ///< 0: there is no common ratio, or it is 1
+  double ratio = 0;   ///< 0: no common ratio, or it is 1
   std::string words;  ///< "all gradients of step 0 are 4 times the reference's: as many as microbatches"; may be empty
 };
 
-/// nullopt if no gradient differs. A common ratio means: the ratios of l2 of all differing gradients agree within 1e-6,
-/// or within a rounding of their dtype of 16 bits. Copies of a tied weight count once; one tensor alone has no ratio in
-/// common with others.
+/// nullopt if no gradient differs. A common ratio means that the l2 ratios of all differing gradients agree within
+/// 1e-6, or within a rounding of their dtype of 16 bits. Copies of a tied weight count once; one tensor alone has no
+/// ratio in common with others.
 std::optional<GradientFactor> gradient_factor(const StepEvidence& now);
 
 /// True if the step has gradients in both records and all have the same bits.
@@ -43,7 +43,7 @@ bool gradients_agree(const StepEvidence& now);
 /// the losses of the step's microbatches have no ratio in common, or it is 1. A single loss must be a counted multiple.
 std::optional<std::string> loss_factor_words(const StepEvidence& now);
 
-// What explains a norm that is not that of its gradients.
+// Explains a norm that does not follow from its gradients.
 
 /// "; it is the norm of rank 1's own gradients: ..."; else, of an external record, "; it is their largest element; only
 /// the 2-norm is judged, ..."; empty of our own. `norm`: of the record's current step.

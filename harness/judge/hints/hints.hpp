@@ -17,11 +17,11 @@ class Hints {
   /// Keeps what the first step in which gradients, losses or weights differ shows. `now`: a step of records that are
   /// compared in bits.
   void note(const StepEvidence& now);
-  /// What explains the check's first divergence; empty if nothing does.
+  /// Explains the check's first divergence; empty if it cannot.
   std::string of(const CheckResult& result) const;
 
  private:
-  /// What was found, and in which step.
+  /// The hint, and its step.
   template <class Words>
   struct Found {
     std::int64_t step = 0;

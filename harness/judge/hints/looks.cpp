@@ -23,8 +23,8 @@ std::string scaling_hint(const StepEvidence& now, const BoundaryRow& row) {
   if (row.direction == "forward" ||
       (theirs.loss_scaling == mine.loss_scaling && theirs.boundary_gradient_factor == mine.boundary_gradient_factor))
     return "";
-  return "; by loss_scaling and boundary_gradient_factor the two scale them by other factors: record a reference that "
-         "scales where the candidate does";
+  return "; according to loss_scaling and boundary_gradient_factor the two scale them differently: record a reference "
+         "that scales where the candidate does";
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ std::string look_at(const StepEvidence& now, const TensorRow& theirs, const Tens
   const auto other = std::ranges::find_if(all, has_its_bits);
   if (other != all.end()) return "; it has the bits of the reference's " + other->row->name;
   if (same_bits(mine.l2, theirs.l2) && same_bits(mine.max_abs, theirs.max_abs) && mine.nonzero == theirs.nonzero)
-    return "; as of other signs or another order of its elements";
+    return "; as if signs or the order of its elements differed";
   return "";
 }
 

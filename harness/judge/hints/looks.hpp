@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a wrong tensor is instead, where the tables show it. Added to the words of a difference.
+// Says what a wrong tensor is, if the tables show it. Added to the words of a difference.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ std::string look_at(const StepEvidence& now, const TensorRow& theirs, const Tens
 /// The tensor of another microbatch or of the step before; and, for gradients of losses that are scaled otherwise, what
 /// to do. Empty if neither is so.
 std::string look_at(const StepEvidence& now, const BoundaryRow& mine);
-/// What to do about another shape, where a recorder chose the tensors of a boundary; else empty.
+/// What to do about a wrong shape, if a recorder chose the tensors of a boundary; otherwise empty.
 std::string look_at_shape(const StepEvidence& now, const BoundaryRow& theirs, const BoundaryRow& mine);
 
 /// "l2 10.6, expected 10 (+6 %); max_abs 4, expected 1 (4 times)".

@@ -27,9 +27,9 @@ CalibratedTier::CalibratedTier(std::filesystem::path calibration_file, const Rec
 void CalibratedTier::open() {
   calibration_ = read_calibration(file_);
   if (!std::filesystem::is_directory(calibration_.shadow)) {
-    throw InputError(
-        fmt::format("{}: its float64 reference's record is not at {}; keep the folder that `plumbline calibrate` wrote",
-                    file_.string(), calibration_.shadow.string()));
+    throw InputError(fmt::format(
+        "{}: the record of its float64 reference is not at {}; keep the folder that `plumbline calibrate` wrote",
+        file_.string(), calibration_.shadow.string()));
   }
   shadow_.emplace(calibration_.shadow);
   const Manifest& manifest = shadow_->record().manifest;
@@ -57,7 +57,7 @@ void CalibratedTier::refuse_unfit() const {
   if (failure_) std::rethrow_exception(failure_);
   if (!differences_.empty()) {
     throw InputError(
-        fmt::format("{}: is the calibration of another run: {}. Make one of this run with `plumbline calibrate`",
+        fmt::format("{}: is the calibration of another run: {}. Calibrate this run with `plumbline calibrate`",
                     file_.string(), join(differences_, "; ")));
   }
   if (candidate_.manifest.level != RecordLevel::dump) {
@@ -96,7 +96,7 @@ LimitBy parse_reason(const JsonKeys& keys) {
 
 double amount(const JsonKeys& keys, const char* key) {
   const double value = keys.number(key);
-  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is not a number from 0 up");
+  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is not a number of 0 or more");
   return value;
 }
 
@@ -161,9 +161,11 @@ Calibration read_calibration(const fs::path& path) {
   }
   if (calibration.limits.empty()) keys.fail("limits", "is empty: nothing would be compared");
   if (const auto changed = why_not_its_own(calibration); !changed.empty()) {
-    keys.fail("limits", fmt::format("does not follow from its own numbers: {}; it was edited or damaged: calibrate "
-                                    "again (--resume keeps its runs)",
-                                    changed));
+    keys.fail(
+        "limits",
+        fmt::format(
+            "does not follow from its numbers: {}. It was edited or damaged; calibrate again (--resume keeps its runs)",
+            changed));
   }
   return calibration;
 }

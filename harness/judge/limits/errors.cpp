@@ -15,10 +15,9 @@ namespace {
 
 std::vector<double> numbers_with_error(const SafetensorsEntry& tensor) {
   if (tensor.dtype != "float32" && tensor.dtype != "float64" && tensor.dtype != "bfloat16")
-    throw InputError(
-        fmt::format("a dump holds a tensor of dtype {}, whose rounding error is not measured; float32, float64 and "
-                    "bfloat16 are supported",
-                    tensor.dtype));
+    throw InputError(fmt::format(
+        "a dump has a tensor of dtype {}, whose rounding error cannot be measured; use float32, float64 or bfloat16",
+        tensor.dtype));
   return numbers_of(tensor);
 }
 
@@ -41,7 +40,7 @@ class Measuring {
  private:
   [[noreturn]] static void lacks(const Record& record, const std::string& what) {
     throw InputError(
-        fmt::format("{}: holds no {}, which the other run of this calibration holds", record.path.string(), what));
+        fmt::format("{}: lacks {}, which the other run of this calibration has", record.path.string(), what));
   }
 
   void dumped(std::int64_t step) {
@@ -72,7 +71,7 @@ class Measuring {
   void add(const Item& item, double error, bool truth_zero) {
     if (!std::isfinite(error)) {
       throw InputError(
-          fmt::format("{}: {} at step {} is not finite, or its float64 reference is not: it gives no limit",
+          fmt::format("{}: {} at step {} is not finite, or its float64 reference is not, so it has no limit",
                       run_.path.string(), item.name, item.step));
     }
     errors_[item] = {error, truth_zero};
@@ -85,7 +84,7 @@ class Measuring {
 }  // namespace
 
 double relative_error(const SafetensorsEntry& got, const SafetensorsEntry& truth) {
-  if (got.shape != truth.shape) throw InputError("a dumped tensor has another shape than its float64 reference");
+  if (got.shape != truth.shape) throw InputError("a dumped tensor does not have the shape of its float64 reference");
   const std::vector<double> values = numbers_with_error(got), true_values = numbers_with_error(truth);
   double error = 0, size = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -26,8 +26,8 @@ double relative_error(double got, double truth);
 bool all_zero(const SafetensorsEntry& tensor);
 
 /// A compared value: "loss/3" of a microbatch, "loss", "gradient_norm" and "evaluation" of a step, "gradient/NAME",
-/// "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is no item: runs whose
-/// start differs in bits are not compared.
+/// "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is not an item: runs
+/// whose start differs in bits are not compared.
 struct Item {
   std::int64_t step = 0;
   std::string name;

@@ -140,14 +140,14 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
                              const std::string& dtype) {
   if (null.size() < least_null_runs) {
     throw InputError(
-        fmt::format("{} perturbed runs are too few to measure what equivalent changes do; at least {} are needed",
+        fmt::format("{} perturbed runs are too few to measure the effect of equivalent changes; make at least {}",
                     null.size(), least_null_runs));
   }
-  if (own.empty()) throw InputError("the reference holds no item: nothing can be calibrated");
+  if (own.empty()) throw InputError("the reference has no items to calibrate");
   for (const auto& run : null) {
     const bool same = std::equal(own.begin(), own.end(), run.begin(), run.end(),
                                  [](const auto& one, const auto& other) { return one.first == other.first; });
-    if (!same) throw InputError("a perturbed run holds other items than the reference");
+    if (!same) throw InputError("a perturbed run does not have the same items as the reference");
   }
   return LimitMaker(own, null, dtype).make();
 }
@@ -167,7 +167,8 @@ std::string why_not_its_own(const Calibration& calibration) {
     };
     if (limit.pooled != made.pooled) return differs("pooled", limit.pooled, made.pooled);
     if (limit.limit != made.limit) return differs("limit", limit.limit, made.limit);
-    if (limit.by != made.by) return fmt::format("{} of step {}: its limit is not set by that", item.name, item.step);
+    if (limit.by != made.by)
+      return fmt::format("{} of step {}: something else determines its limit", item.name, item.step);
   }
   return "";
 }

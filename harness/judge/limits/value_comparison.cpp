@@ -75,7 +75,7 @@ ComparedValue outcome(Measured measured, const std::string& got) {
   return compared;
 }
 
-/// The difference of a tensor, which has no single value to show.
+/// The difference of a tensor, which does not have a single value to show.
 ComparedValue outcome(const Measured& measured) {
   return outcome(measured, short_text(measured.error));
 }
@@ -105,7 +105,7 @@ ComparedValue WithinLimits::compare(const Item& item, double candidate, const st
   if (scalars_.empty()) scalars_ = scalars_of(shadow_.ranks.at(0));
   const auto truth = scalars_.find(item);
   if (truth == scalars_.end())
-    throw CalibrationError(fmt::format("{}: holds no {} at step {}", shadow_.path.string(), item.name, item.step));
+    throw CalibrationError(fmt::format("{}: lacks {} at step {}", shadow_.path.string(), item.name, item.step));
   return outcome(measured(item, relative_error(candidate, truth->second)), got);
 }
 
@@ -165,7 +165,7 @@ Measured WithinLimits::compare(std::int64_t rank, std::int64_t step, const std::
 Measured WithinLimits::measured(const Item& item, double error) const {
   const std::string name = fmt::format("{} at step {}", item.name, item.step);
   const auto found = calibration_.limits.find(item);
-  if (found == calibration_.limits.end()) throw RunError("the calibration has no limit for " + name);
+  if (found == calibration_.limits.end()) throw RunError("the calibration lacks a limit for " + name);
   return {name, error, found->second.limit, plumbline::judging::limit_words(calibration_, found->second)};
 }
 

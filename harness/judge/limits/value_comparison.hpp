@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Comparison of a candidate's value with the reference's: bit for bit, or in the mode calibrated within limits
-// (ValuesWithinLimits, below). Everything that is no value (shapes, counts, inputs, ...) is compared exactly in both
+// (ValuesWithinLimits, below). Everything that is not a value (shapes, counts, inputs, ...) is compared exactly in both
 // modes.
 #pragma once
 
@@ -52,14 +52,14 @@ struct ComparedValue {
 class ValueComparison {
  public:
   virtual ~ValueComparison() = default;
-  /// The demand: "0 ULP", or the rule of the mode calibrated.
+  /// The requirement: "0 ULP", or the rule of the mode calibrated.
   virtual std::string demand() const = 0;
   /// "the same bits", or "within their limits".
   virtual std::string agreement() const = 0;
   /// True if bits are compared, so that no difference is due to rounding.
   virtual bool exact() const = 0;
 
-  /// Of a microbatch, a step or an evaluation.
+  /// The loss of a microbatch, a step or an evaluation.
   virtual ComparedValue loss(const Item& item, float reference, float candidate) = 0;
   virtual ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) = 0;
   /// `rank`: the candidate's, owner of the row `candidate`.
@@ -104,7 +104,7 @@ class WithinLimits : public ValueComparison {
   const SafetensorsFile& dump(const Record& record, std::int64_t rank, std::int64_t step);
   /// Values of the float64 reference.
   const SafetensorsEntry& truth(std::int64_t step, const std::string& key);
-  /// Compares a number with that of the float64 reference.
+  /// Compares a number with the float64 reference's.
   ComparedValue compare(const Item& item, double candidate, const std::string& got);
   Measured compare(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& key,
                    const std::string& shadow_key, const std::string& digest);

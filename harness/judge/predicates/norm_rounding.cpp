@@ -74,7 +74,7 @@ std::optional<NormByRows> norm_by_rows(const Record& record) {
 }
 
 std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas) {
-  // By name and part: what several places hold alike counts once.
+  // By name and part: a tensor that several places share counts once.
   std::map<std::pair<std::string, std::vector<std::int64_t>>, const TensorRow*> gradients;
   for (const Record* record : replicas) {
     if (!judging::recorded_throughout(*record, {"gradients"})) return std::nullopt;

@@ -48,7 +48,7 @@ struct NormByRows {
 
 /// nullopt if the step's gradients are not recorded, or if other places hold parts of them.
 std::optional<NormByRows> norm_by_rows(const Record& record);
-/// Of all places: each part counts once, and so does what places hold alike.
+/// For all places: each part counts once, and so does a tensor that places share.
 std::optional<NormByRows> norm_by_rows(const std::vector<const Record*>& replicas);
 
 }  // namespace plumbline::predicates

@@ -24,7 +24,7 @@ RecordStep::RecordStep(const Record& record, std::int64_t step, const std::vecto
     place(rank.rank, rank.steps, earlier.steps, steps_);
     place(rank.rank, rank.evaluation, earlier.evaluation, evaluation_);
   }
-  // No number follows from a buffer, nor from the gradients of a step that no optimizer made.
+  // Nothing follows from a buffer, or from gradients of a step in which no optimizer stepped.
   const bool skipped = any_updated(record.ranks) == false;
   std::erase_if(tensors_, [&](const auto& tensor) {
     return tensor.row->kind == "buffer" || (skipped && tensor.row->kind == "gradient");
@@ -39,7 +39,7 @@ Predicates::Predicates(const Record& record, bool alone)
     : record_(record), possible_(alone), rows_before_(record.ranks.size()) {
   const Manifest& manifest = record.manifest;
   if (manifest.level == RecordLevel::none) {
-    report_.not_judged.emplace_back("all numbers: a record of level none holds none");
+    report_.not_judged.emplace_back("all numbers (a record of level none has none)");
     return;
   }
   for (const RankRecord& rank : record.ranks) {
@@ -50,10 +50,10 @@ Predicates::Predicates(const Record& record, bool alone)
                                 .item = "status",
                                 .expected = "ok",
                                 .got = rank.exit ? rank.exit->status : "no file",
-                                .why = "the rank did not end well"});
+                                .why = "the rank crashed or timed out"});
   }
   judged_ = report_.findings.empty();
-  if (!judged_) report_.not_judged.emplace_back("all numbers: the run is not complete");
+  if (!judged_) report_.not_judged.emplace_back("all numbers (the run did not complete)");
 }
 
 void Predicates::step(std::int64_t step) {
@@ -79,14 +79,14 @@ Report Predicates::conclude() {
   const Manifest& manifest = record_.manifest;
   const auto not_judged = [&](const std::string& what) { report_.not_judged.push_back(what); };
   if (judged_ && !learning_rate_form(manifest))
-    not_judged("learning rates: the manifest has no learning_rate_schedule");
+    not_judged("learning rates (the manifest lacks learning_rate_schedule)");
   if (judged_ && manifest.level < RecordLevel::full)
-    not_judged(fmt::format("tensors: a record of level {} holds none", to_text(manifest.level)));
+    not_judged(fmt::format("tensors (a record of level {} has none)", to_text(manifest.level)));
   if (judged_ && manifest.level >= RecordLevel::full) {
     if (!judging::recorded_throughout(record_, {"sends", "receives", "boundaries"}))
-      not_judged("whether every message arrived: the recorder could not see both ends");
+      not_judged("whether every message arrived (the recorder could not see both ends)");
     if (!manifest.conventions.exact_formulas && !manifest.clip_norm)
-      not_judged("gradient norms against l2: an external trainer may compute these in any way");
+      not_judged("gradient norms against l2 (an external trainer may compute them in any way)");
   }
   return std::move(report_);
 }

@@ -15,14 +15,14 @@ namespace plumbline::predicates {
 void same_norm_on_all_ranks(const RecordStep& step, Report& report);
 /// The clip coefficient follows from norm and limit (forms.hpp), in bits.
 void coefficient_of_norm(const RecordStep& step, Report& report);
-/// The rate is that of the manifest's schedule (forms.hpp), in bits.
+/// The rate follows from the manifest's schedule (forms.hpp), in bits.
 void rate_of_schedule(const RecordStep& step, Report& report);
 /// A step's loss is the float32 sum of its microbatches' from left to right; its tokens are their sums.
 void sums_of_microbatches(const RecordStep& step, Report& report);
 /// The norm is the root of the sum of squared `l2` of the gradients, a tied weight counted once: at 1e-10, for an
 /// external record that clips within the limit of norm_rounding.hpp. Needs level full.
 void norm_of_gradients(const RecordStep& step, Report& report);
-/// What was received is what was sent, and both ends are recorded. Needs level full.
+/// Received tensors equal sent ones, and both ends are recorded. Needs level full.
 void received_as_sent(const RecordStep& step, Report& report);
 /// The copies of a tied weight have the same bits, in every kind of tensor. Needs level full.
 void tied_copies_are_equal(const RecordStep& step, Report& report);
@@ -33,7 +33,7 @@ bool numbers_are_possible(const RecordStep& step, Report& report);
 /// All predicates of one record. Keeps only counts from step to step.
 class Predicates {
  public:
-  /// Keeps a reference to the record, whose rows are those of the current step. `alone`: no other check sees the
+  /// Keeps a reference to the record, which has the rows of the current step. `alone`: no other check sees the
   /// record, so its numbers must be possible, too.
   Predicates(const Record& record, bool alone);
 

@@ -13,7 +13,7 @@
 
 namespace plumbline::predicates {
 
-/// Parts of a step (Finding::level), by which findings are ordered among those of other checks.
+/// Parts of a step (Finding::level), which order findings among other checks' findings.
 namespace part {
 inline constexpr const char *structure = "structure", *data = "data", *forward = "forward", *loss = "loss",
                             *backward = "backward", *gradient = "gradient", *norm = "norm",

@@ -36,7 +36,7 @@ bool numbers_are_possible(const RecordStep& step, Report& report) {
     const auto impossible = cross_entropy ? judging::why_no_loss(value, place.row->valid_tokens) : std::nullopt;
     if (impossible)
       report.findings.push_back(
-          at_row(place, level, "loss", *impossible, to_text(value), "no sum of cross-entropies is this"));
+          at_row(place, level, "loss", *impossible, to_text(value), "a sum of cross-entropies cannot have this value"));
   };
   for (const auto& place : step.microbatches())
     if (place.row->loss) loss(place, part::loss, *place.row->loss);
@@ -85,20 +85,20 @@ void received_as_sent(const RecordStep& step, Report& report) {
     const auto found = sent.find(crossing(*place.row));
     if (found == sent.end()) {
       if (sends_recorded)
-        report.findings.push_back(at_boundary(place, "a send", "none", "no rank sent what was received"));
+        report.findings.push_back(at_boundary(place, "a send", "none", "received, but no rank sent it"));
       continue;
     }
     report.count("crossings");
     const BoundaryRow& from = *found->second.row;
     if (from.digest != place.row->digest) {
       report.findings.push_back(
-          at_boundary(place, from.digest, place.row->digest, "what was received is not what was sent"));
+          at_boundary(place, from.digest, place.row->digest, "the received tensor differs from the sent one"));
     }
     sent.erase(found);
   }
   if (!judging::recorded_throughout(step.record(), {"receives", "boundaries"})) return;
   for (const auto& [key, place] : sent) {
-    report.findings.push_back(at_boundary(place, "a receive", "none", "no rank received what was sent"));
+    report.findings.push_back(at_boundary(place, "a receive", "none", "sent, but no rank received it"));
   }
 }
 
@@ -115,7 +115,7 @@ void tied_copies_are_equal(const RecordStep& step, Report& report) {
       report.count("numbers");
       if (found->second->digest == place.row->digest) continue;
       report.findings.push_back(at_tensor(place, found->second->digest, place.row->digest,
-                                          fmt::format("it is tied to {} and has other bits", found->second->name)));
+                                          fmt::format("it is tied to {} but has different bits", found->second->name)));
     }
   }
 }
@@ -123,7 +123,7 @@ void tied_copies_are_equal(const RecordStep& step, Report& report) {
 namespace {
 
 /// Recorded norms and l2 derive from the same values in double precision. The error of a sum of n squares is sqrt(n)
-/// 2^-53 there: 3e-12 at 5e8 elements. A bound by the number of terms, 5e-8, is reached by no order of adding.
+/// 2^-53 there: 3e-12 at 5e8 elements. The bound by the number of terms, 5e-8, is never reached.
 constexpr double allowed_share = 1e-10;
 
 struct Item {
@@ -178,7 +178,7 @@ void rate_of_schedule(const RecordStep& step, Report& report) {
 }
 
 void sums_of_microbatches(const RecordStep& step, Report& report) {
-  // Of a part of the step other records hold the rest: the check replicas adds them.
+  // This record may have only a part of the step; the check replicas adds the parts.
   if (step.manifest().part_of_step()) return;
   constexpr const char* why = "it is not the sum over the step's microbatches";
   for (const auto& place : step.steps()) {

@@ -218,7 +218,7 @@ Request read_request(const std::filesystem::path& file) {
   return request_from_json(read_json(file, most_by_hand), file.string());
 }
 
-std::vector<std::string> not_asked(const Request& request) {
+std::vector<std::string> not_requested(const Request& request) {
   std::vector<std::string> keys;
   for (const Field& field : fields()) {
     const std::string key = field.key;

@@ -42,7 +42,7 @@ struct RequestedData {
   std::vector<std::int64_t> ignore_sizes{};  ///< in bytes
 };
 
-/// The loss on held-out data.
+/// The loss on validation data.
 struct RequestedEvaluation {
   std::int64_t every = 0;  ///< interval in steps; 0: only after the last step
   std::vector<RequestedMicrobatch> microbatches;
@@ -53,7 +53,7 @@ struct RequestedEvaluation {
 struct Request {
   std::optional<std::string> role;
   std::optional<std::int64_t> world_size;
-  std::optional<Json> mesh;  ///< sizes of the axes beside the pipeline's, by name
+  std::optional<Json> mesh;  ///< sizes of the axes other than the pipeline's, by name
   std::optional<RequestedSchedule> schedule;
   std::optional<std::vector<StageEntry>> stages;
   std::optional<std::string> model_digest;  ///< model_digest() of config.json
@@ -84,6 +84,6 @@ Request request_from_json(const Json& json, const std::string& where);
 Request read_request(const std::filesystem::path& file);
 
 /// Keys that the request lacks, in the order of the schema.
-std::vector<std::string> not_asked(const Request& request);
+std::vector<std::string> not_requested(const Request& request);
 
 }  // namespace plumbline

@@ -32,15 +32,15 @@ std::uint64_t little_endian(const unsigned char* bytes, std::int64_t width) {
   return number;
 }
 
-std::int64_t size_of(const fs::path& file, std::int64_t asked) {
+std::int64_t size_of(const fs::path& file, std::int64_t requested) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
-  if (error) throw InputError(fmt::format("{}: the data cannot be read again ({})", file.string(), error.message()));
-  if (static_cast<std::int64_t>(size) != asked) {
+  if (error) throw InputError(fmt::format("{}: cannot read the data again ({})", file.string(), error.message()));
+  if (static_cast<std::int64_t>(size) != requested) {
     throw InputError(
-        fmt::format("{}: has {} bytes, but had {} when the run was requested", file.string(), size, asked));
+        fmt::format("{}: has {} bytes, but had {} when the run was requested", file.string(), size, requested));
   }
-  return asked;
+  return requested;
 }
 
 /// The window at index `place` of an epoch of `all` windows (docs/data.md, "Windows in another order").
@@ -154,7 +154,7 @@ TokenList::TokenList(const std::vector<fs::path>& files, const std::vector<std::
     size_ += file.tokens();
     if (size_ > first) parts_.push_back({std::move(file), first});
   }
-  if (size_ == 0) throw InputError(fmt::format("the requested {} holds no token", whose));
+  if (size_ == 0) throw InputError(fmt::format("the requested {} has no tokens", whose));
 }
 
 std::vector<std::int64_t> TokenList::ids(std::int64_t position, std::int64_t count) {
@@ -186,7 +186,8 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     rows_.push_back(rows_.back() + std::ssize(microbatch.lengths));
     longest_ = std::max(longest_, std::ranges::max(microbatch.lengths));
   }
-  if (windows_ && tokens_.size() <= longest_) throw InputError("the requested data holds no window of its longest row");
+  if (windows_ && tokens_.size() <= longest_)
+    throw InputError("the requested data is shorter than one window (its longest row)");
   start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) %
                                      static_cast<std::uint64_t>(tokens_.size()));
 }
@@ -200,21 +201,21 @@ std::int64_t TokenSource::begin(std::int64_t step, std::int64_t microbatch, std:
 }
 
 std::vector<std::int64_t> TokenSource::numbers(std::int64_t step, std::int64_t microbatch) {
-  const auto& asked = microbatches_.at(static_cast<std::size_t>(microbatch));
-  const auto sequence = std::ranges::max(asked.lengths);
-  const auto half = static_cast<std::size_t>(std::ssize(asked.lengths) * sequence);
+  const auto& requested = microbatches_.at(static_cast<std::size_t>(microbatch));
+  const auto sequence = std::ranges::max(requested.lengths);
+  const auto half = static_cast<std::size_t>(std::ssize(requested.lengths) * sequence);
   std::vector<std::int64_t> numbers(half, 0);  // padding has id 0
   numbers.resize(2 * half, ignored_label);
   std::int64_t before = 0;
-  for (std::int64_t row = 0; row < std::ssize(asked.lengths); ++row) {
-    const std::int64_t length = asked.lengths[static_cast<std::size_t>(row)];
+  for (std::int64_t row = 0; row < std::ssize(requested.lengths); ++row) {
+    const std::int64_t length = requested.lengths[static_cast<std::size_t>(row)];
     const std::int64_t position = begin(step, microbatch, row, before);
     const auto tokens = tokens_.ids(position, length + 1);  // labels need one token more
     const auto ignored = ignored_ ? ignored_->ids(position, length + 1) : std::vector<std::int64_t>(tokens.size(), 0);
     const auto place = static_cast<std::size_t>(row * sequence);
     for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
       numbers[place + i] = tokens[i];
-      if (!asked.masked && ignored[i + 1] == 0) numbers[half + place + i] = tokens[i + 1];
+      if (!requested.masked && ignored[i + 1] == 0) numbers[half + place + i] = tokens[i + 1];
     }
     before += length;
   }

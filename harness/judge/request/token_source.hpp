@@ -16,8 +16,8 @@ namespace plumbline::judging {
 /// A requested file of ids: their offset and width.
 class TokenFile {
  public:
-  /// `format`: as in a request; a header or an index takes precedence. Throws InputError naming a file whose size is no
-  /// whole number of ids, or whose header gives another number.
+  /// `format`: as in a request; a header or an index takes precedence. Throws InputError naming a file whose size is
+  /// not a whole number of ids, or whose header gives another number.
   TokenFile(const std::filesystem::path& path, std::int64_t bytes, const std::string& format);
 
   std::int64_t tokens() const { return tokens_; }
@@ -62,7 +62,7 @@ class TokenList {
 class TokenSource {
  public:
   /// Opens the files without reading them. Throws InputError naming a file that is missing, has another size than at
-  /// the request, or is no whole number of ids, and for a source without tokens.
+  /// the request, or is not a whole number of ids, and for a source without tokens.
   TokenSource(const RequestedData& data, const std::vector<RequestedMicrobatch>& microbatches);
 
   /// Digest of the int64 tensor [2, batch, sequence] of ids, then labels; reads only the tokens of this microbatch.
@@ -73,7 +73,7 @@ class TokenSource {
  private:
   /// Ids, then labels, each [batch, sequence].
   std::vector<std::int64_t> numbers(std::int64_t step, std::int64_t microbatch);
-  /// Position of row `row` of microbatch `microbatch`, with `before` tokens of the microbatch in front of it.
+  /// Position of row `row` of microbatch `microbatch`, which comes after `before` tokens of the microbatch.
   std::int64_t begin(std::int64_t step, std::int64_t microbatch, std::int64_t row, std::int64_t before) const;
 
   const std::vector<RequestedMicrobatch>& microbatches_;

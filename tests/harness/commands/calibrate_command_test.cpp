@@ -57,10 +57,10 @@ TEST_F(CalibrateCommand, EndsWithZeroWherePerturbedRunsLieWithinTheLimitsAndWith
   end_perturbed_runs(1);  // twice what a limit can be
   const Result beyond = run("--resume");
   EXPECT_EQ(beyond.code, 1);
-  EXPECT_THAT(beyond.said, HasSubstr("DOES NOT HOLD: in "));
+  EXPECT_THAT(beyond.said, HasSubstr("DOES NOT HOLD: for "));
 }
 
-TEST_F(CalibrateCommand, DeviceAndOrderReachTheReferenceAndARefusalIsPassedOn) {
+TEST_F(CalibrateCommand, DeviceAndOrderReachTheReferenceAndARefusalIsReported) {
   const std::string order = folder_.file("order.csv", "unit,microbatch\n").string();
 
   const Result refused = run("--device cuda --accumulation " + order);

@@ -36,7 +36,7 @@ class CompareSweeps : public FinishedSweepFolder {
     change(verdict);
     write_verdict(out_ / "verdict.json", verdict);
   }
-  /// Says that the later runs were asked for this.
+  /// Says that the later runs were requested this.
   void request(const char* key, const Json& value) const {
     edit([&](Verdict& verdict) { verdict.references[0].request[key] = verdict.cells[0].request[key] = value; });
   }
@@ -47,7 +47,7 @@ class CompareSweeps : public FinishedSweepFolder {
   const std::filesystem::path before_ = folder_ / "before";
 };
 
-TEST_F(CompareSweeps, TheSameRunsAreEqualAlsoWhereTheCasesKeptTheirMemoryAlone) {
+TEST_F(CompareSweeps, EqualRunsAreEqualEvenIfCasesKeptOnlyMemory) {
   const Result whole = compare();
   EXPECT_EQ(whole.code, 0) << whole.said;
   EXPECT_THAT(whole.said, StartsWith("EQUAL\ncompared: 1 reference in bits, "));
@@ -100,7 +100,7 @@ TEST_F(CompareSweeps, ARequestThatPromisesTheSameBitsLeavesOutTheBytesAndSaysSo)
                           "bytes, c: another run was requested (recompute: absent before, layer now)"));
 }
 
-TEST_F(CompareSweeps, OnAnotherCodePathBytesAloneAreCompared) {
+TEST_F(CompareSweeps, OnAnotherCodePathOnlyBytesAreCompared) {
   edit([](Verdict& verdict) { verdict.machine["versions"]["libtorch"] = "9.9"; });
 
   const SweepComparison compared = compare_sweeps(before_, out_);

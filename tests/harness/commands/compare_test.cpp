@@ -20,7 +20,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(Compare, ThePageStandsInAFolderOfItsOwnAndIsMadeAgainFromIt) {
+TEST(Compare, ThePageHasItsOwnFolderAndCanBeRewrittenFromIt) {
   SyntheticCell cell;
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
   const auto folder = reference.parent_path() / "page";
@@ -64,7 +64,7 @@ TEST(Compare, ThePageNamesFoldersAsTheUserDoesAndLeavesNothingWhereItCannotBeMad
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "the user's own stays";
 }
 
-TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
+TEST(Compare, OneReplicaIsJudgedAndTheOthersAreNamedAsNotCovered) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
   cell.candidate.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 1);
@@ -75,7 +75,7 @@ TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
   EXPECT_THAT(comparison_text(verdict), HasSubstr("  other places of the mesh: this is dp 1"));
 }
 
-TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
+TEST(Compare, DataGapsAreShownButNotRequiredWithoutAPlan) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     for (auto& rank : run->ranks) {
@@ -126,7 +126,7 @@ TEST(Compare, OrdinaryDataHoldWithAWarning) {
          }
          digest_data_again(run);
        }},
-      {"it has one step", [](SyntheticRun& run) { keep_first_step(run); }}};
+      {"the run has only one step", [](SyntheticRun& run) { keep_first_step(run); }}};
   for (const auto& [warning, change] : ordinary) {
     SyntheticCell cell;
     change(cell.reference);
@@ -173,7 +173,7 @@ TEST_F(TwoPipelines, ADifferenceAtTheCutThatBothHaveIsFoundThere) {
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "layers.1");
 }
 
-TEST_F(TwoPipelines, WhatIsCarriedOverACutOfOneAloneStillArrivesAsItWasSent) {
+TEST_F(TwoPipelines, TensorsAtUnsharedBoundariesMustArriveAsSent) {
   std::swap(cell.reference, cell.candidate);
   boundary_row(cell.candidate, 1, 0, "backward", "norm", "receive").digest = other_digest;
 
@@ -183,7 +183,7 @@ TEST_F(TwoPipelines, WhatIsCarriedOverACutOfOneAloneStillArrivesAsItWasSent) {
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "norm");
 }
 
-TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
+TEST(Compare, ADifferenceIsShownWithItsSize) {
   SyntheticCell cell;
   auto& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
   row.digest = other_digest;
@@ -197,7 +197,7 @@ TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
       HasSubstr("  difference: l2 0.4472, expected 0.1118 (4 times); max_abs 0.1118, expected 0.0559 (2 times)"));
 }
 
-TEST(Compare, WhereBothDumpedItTheElementIsNamed) {
+TEST(Compare, TheElementIsNamedIfBothDumpedIt) {
   SyntheticCell cell;
   const std::vector<float> right{1, 2, 3, 4}, half{0.5F, 1, 1.5F, 2};
   const auto digest_of = [](const std::vector<float>& values) {
@@ -282,7 +282,7 @@ TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
   EXPECT_GT(verdict.compared.at("tensors"), 0);
 }
 
-TEST(Compare, HoldsTheCandidateToARequest) {
+TEST(Compare, ComparesTheCandidateWithARequest) {
   SyntheticCell cell;
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
   const auto right = cell.folder.file("right.json", R"({"schema": "plumbline-request/1", "world_size": 2})");
@@ -297,7 +297,7 @@ TEST(Compare, HoldsTheCandidateToARequest) {
   EXPECT_THROW(compare_records(reference, candidate, {}, cell.folder / "none.json"), InputError);
 }
 
-TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
+TEST(Compare, AFolderWithoutARecordIsAnInputError) {
   SyntheticCell cell;
   const auto reference = cell.write_reference();
 
@@ -307,7 +307,7 @@ TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
               HasSubstr("nothing (the reference) is not a folder"));
 }
 
-TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
+TEST(Compare, GapsAreNamedOnceAndOptionalChecksCounted) {
   CellVerdict cell;
   for (const char* name : {"loss", "gradients"}) {
     CheckResult check;

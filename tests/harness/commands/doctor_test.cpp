@@ -65,7 +65,7 @@ TEST(Doctor, SaysWhatGpusCanAndWhyNotMore) {
        {"with a GPU a rank, up to 2 ranks here"},
        {"GPUs 0 and 1 are different models"},
        true},
-      {without_nccl, {"train on one GPU"}, {"these programs have no NCCL transport"}}};
+      {without_nccl, {"train on one GPU"}, {"these programs lack the NCCL transport"}}};
   for (const auto& [answers, can, why_not_more, nccl] : cases) {
     const Json found = examine_gpus(answers);
     for (const auto& part : can) EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr(part))) << answers;
@@ -114,7 +114,7 @@ TEST(Doctor, StartsTwoRanksAsASweepWouldAndSaysThatBothArrived) {
   EXPECT_THAT(doctor_text(found), ::testing::StartsWith("USABLE: "));
 }
 
-TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
+TEST(Doctor, AnMpirunThatStartsNothingIsReportedFirst) {
   const Json found = examined_with({{"mpirun", "exit 1\n"}});
 
   EXPECT_EQ(found.at("usable"), false);
@@ -142,7 +142,7 @@ TEST(Doctor, TheTwoRanksTrainAModelOfALayerForEach) {
   EXPECT_EQ(model.at("max_position_embeddings"), 2);
 }
 
-TEST(Doctor, ARankThatFailedOrSaidNothingHasNotArrived) {
+TEST(Doctor, AFailedOrSilentRankHasNotArrived) {
   const auto with_second = [](const std::string& what, const std::string& end) {
     const std::string body = "[ \"$FAKE_RANK\" = 1 ] && { page $3 1 0 -1 1F0; sleep 0.1; " + what + "; exit; }\n";
     return examined_with({{"mpirun", launches + end}},
@@ -165,7 +165,7 @@ TEST(Doctor, IsStoppedByCtrlCAndFindsNothing) {
   EXPECT_THAT(testing::error_of<SystemError>([&] { examined_with({{"mpirun", stops}}); }), HasSubstr("SIGINT"));
 }
 
-TEST(Doctor, EachTrainerThatFailsIsToldWithItsCodeAndItsLastWordsAndNoRankIsStarted) {
+TEST(Doctor, EachFailedTrainerIsReportedWithItsCodeAndLastLine) {
   const Json found = examined_with({{"mpirun", launches}},
                                    {{"plumbline-reference", "echo 'plumbline-reference: no libtorch' >&2; exit 127\n"},
                                     {"plumbline-pipeline", "echo 'plumbline-pipeline: no memory' >&2; exit 1\n"}});
@@ -179,7 +179,7 @@ TEST(Doctor, EachTrainerThatFailsIsToldWithItsCodeAndItsLastWordsAndNoRankIsStar
   EXPECT_TRUE(found.at("two_ranks").is_null());
 }
 
-TEST(Doctor, OneCauseThatStopsBothTrainersIsToldOnce) {
+TEST(Doctor, ACommonCauseIsReportedOnce) {
   const testing::TemporaryFolder folder;
   testing::program(folder, "plumbline-reference", "echo '{}'\n");
   testing::program(folder, "plumbline-pipeline", pipeline);
@@ -191,7 +191,7 @@ TEST(Doctor, OneCauseThatStopsBothTrainersIsToldOnce) {
   EXPECT_THAT(causes, SizeIs(1));
 }
 
-TEST(Doctor, WithoutMpirunASweepCannotBe) {
+TEST(Doctor, WithoutMpirunSweepsCannotRun) {
   const Json found = examined_with({});
 
   EXPECT_THAT(texts(found.at("missing")), Contains(HasSubstr("mpirun")));
@@ -199,7 +199,7 @@ TEST(Doctor, WithoutMpirunASweepCannotBe) {
   EXPECT_EQ(found.at("usable"), false);
 }
 
-TEST(Doctor, TheJudgeAloneSweepsCommandsOfOnesOwn) {
+TEST(Doctor, TheJudgeAloneCanSweepUserCommands) {
   const Json found = examined_with({}, {});
 
   EXPECT_EQ(found.at("usable"), true) << found.dump();
@@ -243,7 +243,7 @@ TEST(Doctor, GpusAreCountedAsCudaShowsThemElseByTheVariable) {
               HasSubstr("it names GPU 1 twice"));
 }
 
-TEST(Doctor, AWrongVariableIsToldAloneAndASliceIsNoSecondGpu) {
+TEST(Doctor, AWrongVariableIsReportedAndASliceIsNotASecondGpu) {
   const testing::EnvironmentVariable wrong(visible_gpus_variable, "MIG-1,MIG-2");
   const Json refused = examine_gpus(trainers({{"built", true}, {"usable", false}, {"why_not", "CUDA sees no GPU"}}));
   const testing::EnvironmentVariable right(visible_gpus_variable, "MIG-1");

@@ -43,7 +43,7 @@ class PythonWriter : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(PythonWriter, RecordsOfOneAndOfThreeRanksHoldAndWhatTheyLackIsSaid) {
+TEST_F(PythonWriter, RecordsOfOneAndThreeRanksHoldAndNameWhatTheyLack) {
   const auto verdict = compare_records(write("one"), write("three", "--stages embed_tokens/layers.0/norm,lm_head"));
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
@@ -70,7 +70,7 @@ TEST_F(PythonWriter, TwoRecordsOfOneRankAreComparedCutByCut) {
   write_file(other / "rank-0/boundaries.csv", rows);
   const auto lacking = compare_records(one, other);
   EXPECT_THAT(with_outcome(lacking, Outcome::differs), ElementsAre("boundaries"));
-  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate records no tensor at this boundary"));
+  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate did not record a tensor at this boundary"));
 }
 
 TEST_F(PythonWriter, FaultOnACutIsFoundThere) {
@@ -83,7 +83,7 @@ TEST_F(PythonWriter, FaultOnACutIsFoundThere) {
   EXPECT_EQ(verdict.first_divergence->microbatch, 2);
 }
 
-TEST_F(PythonWriter, ModelOfItsOwnUnitsIsJudgedByTheReferencesWords) {
+TEST_F(PythonWriter, AModelWithItsOwnUnitsIsJudgedByTheReference) {
   const auto one = write("one", "--convolutions");
   const auto verdict = compare_records(one, write("two", "--convolutions --stages conv1,conv2/conv3,head"));
 
@@ -105,7 +105,7 @@ TEST_F(PythonWriter, ModelOfItsOwnUnitsIsJudgedByTheReferencesWords) {
   EXPECT_THAT(comparison_text(mixed), HasSubstr("the units are not in the order of the model"));
 }
 
-TEST_F(PythonWriter, WhoClipsNothingNeedsNoNorm) {
+TEST_F(PythonWriter, WithoutClippingTheNormIsOptional) {
   const auto verdict = compare_records(write("one", "--without-clipping"),
                                        write("two", "--without-clipping --stages embed_tokens/layers.0,norm,lm_head"));
 
@@ -143,7 +143,7 @@ void clip_as_torch(std::vector<std::string>& cells, float factor) {
   cells.at(3) = to_text(static_cast<double>(std::min(1.F, 1.F / (norm + 1e-6F) * 1.F)));
 }
 
-TEST_F(PythonWriter, NormSummedRankByRankIsHeldWithinItsRoundingsAndWhatFollowsIsNotCompared) {
+TEST_F(PythonWriter, NormSummedRankByRankIsCheckedWithinItsRounding) {
   const auto one = write("one"), two = write("two", "--stages embed_tokens/layers.0,norm,lm_head");
   for (const auto& record : {one, two}) {
     set_manifest(record, "norm_order", "per_rank");
@@ -176,8 +176,10 @@ TEST_F(PythonWriter, AnotherTrainingIsNotComparedAndSaysWhichKey) {
     EXPECT_FALSE(verdict.holds);
     EXPECT_THAT(comparison_text(verdict), HasSubstr(words));
   };
-  expect_refused(write("convolutions", "--convolutions"), "not comparable: model: channels is null in the reference");
-  expect_refused(write("seed", "--seed 2"), "not comparable: seed is 1 in the reference and 2 in the candidate");
+  expect_refused(write("convolutions", "--convolutions"),
+                 "the records cannot be compared: model: channels is null in the reference");
+  expect_refused(write("seed", "--seed 2"),
+                 "the records cannot be compared: seed is 1 in the reference and 2 in the candidate");
   const auto two = write("two", "--stages embed_tokens/layers.0,norm,lm_head");
   set_manifest(two, "clip_epsilon", 1e-6);
   expect_refused(two, "clip_epsilon is 0 in the reference");

@@ -15,7 +15,7 @@ using ::testing::Not;
 using testing::SyntheticRun;
 using testing::TemporaryFolder;
 
-TEST(RecordCheck, TellsWhatWasJudged) {
+TEST(RecordCheck, ReportsWhatWasJudged) {
   const TemporaryFolder folder;
   write_run(testing::synthetic_candidate({}), folder / "record");
 
@@ -55,13 +55,13 @@ TEST(RecordCheck, NamesFileRankStepAndWhatWasExpected) {
   EXPECT_EQ(json.at("holds"), false);
 }
 
-TEST(RecordCheck, AFolderThatIsNoneIsAnInputError) {
+TEST(RecordCheck, AFolderWithoutARecordIsAnInputError) {
   const TemporaryFolder folder;
   EXPECT_THAT(testing::error_of<InputError>([&] { check_record(folder / "nothing"); }),
               HasSubstr("nothing: is not a folder; give the folder that holds manifest.json"));
 }
 
-TEST(RecordCheck, CountsTheStepsThatARunWentOnWith) {
+TEST(RecordCheck, CountsTheStepsOfAResumedRun) {
   const TemporaryFolder folder;
   SyntheticRun run = testing::synthetic_candidate({});
   run.manifest["first_step"] = 1;
@@ -75,7 +75,7 @@ TEST(RecordCheck, CountsTheStepsThatARunWentOnWith) {
   EXPECT_EQ(check_record(folder / "record").steps(), testing::synthetic_steps - 1);
 }
 
-TEST(RecordCheck, OfManyFindingsTheFirstAreToldAndTheRestIsCounted) {
+TEST(RecordCheck, ReportsTheFirstFindingsAndCountsTheRest) {
   RecordCheck check;
   check.manifest.json = {{"optimizer", {{"name", "sgd"}}}};
   check.report.findings.resize(25);

@@ -49,7 +49,7 @@ TEST_F(RecordCommand, CheckEndsWithOneWhereSomethingWasFound) {
   EXPECT_EQ(run("check " + (folder_ / "none").string()).code, 2);
 }
 
-TEST_F(RecordCommand, ATraceIsOfTheStepAskedFor) {
+TEST_F(RecordCommand, ATraceShowsTheRequestedStep) {
   const std::string record = write("right").string(), out = (folder_ / "t.json").string();
   const auto steps = [&](const std::string& options) {
     const Result written = run("trace " + record + " --out " + out + options);
@@ -77,7 +77,7 @@ TEST_F(RecordCommand, ShowIsOfARecordAndRulesAreTheJudges) {
   EXPECT_THAT(rules.said, StartsWith("check              level "));
 }
 
-TEST_F(RecordCommand, OfSeveralPipelinesTheOneAskedForIsCheckedShownAndTraced) {
+TEST_F(RecordCommand, TheSelectedPipelineIsCheckedShownAndTraced) {
   const std::string folder = write_two_pipelines(), out = (folder_ / "t.json").string();
 
   EXPECT_EQ(run("check " + folder + " --replica 0").code, 0);

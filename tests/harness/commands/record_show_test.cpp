@@ -9,7 +9,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(RecordShow, ARunThatWentOnTellsWhereItBegins) {
+TEST(RecordShow, AResumedRunShowsItsFirstStep) {
   SyntheticCell cell;
   begin_with_second_step(cell.candidate);
 
@@ -18,7 +18,7 @@ TEST(RecordShow, ARunThatWentOnTellsWhereItBegins) {
                     HasSubstr("begins          with step 1 of 2, resuming run the run before\n")));
 }
 
-TEST(RecordShow, AReplicaOfAMeshIsTold) {
+TEST(RecordShow, AReplicaShowsItsPlace) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   cell.candidate.manifest["schedule"]["digest"] = nullptr;
@@ -33,7 +33,7 @@ TEST(RecordShow, AReplicaOfAMeshIsTold) {
                     HasSubstr("schedule        1f1b (no schedule.csv), gradients summed ascending\n")));
 }
 
-TEST(RecordShow, HowItClipsAndWhatIsTiedFrozenOrAbsentIsTold) {
+TEST(RecordShow, ShowsClippingTiedFrozenAndMissing) {
   SyntheticCell cell;
   cell.candidate.manifest["clip_norm"] = nullptr;
   EXPECT_THAT(shown_record(cell.write_candidate()), HasSubstr("clipping        none\n"));
@@ -69,7 +69,7 @@ TEST(RecordShow, CountsEachRanksRowsAndNamesNoTableWithoutAny) {
               HasSubstr("digests       20 gradient, 20 moment1, 20 moment2, 30 parameter, 10 receive, 10 send\n"));
 }
 
-TEST(RecordShow, TellsLevelSeedClippingAndWhatIsTied) {
+TEST(RecordShow, ShowsLevelSeedClippingAndTies) {
   SyntheticCell cell;
   cell.candidate.manifest["seed"] = 7;
   cell.candidate.manifest["loss_scaling"] = "after";
@@ -101,7 +101,7 @@ TEST(RecordShow, OfSeveralTiesEachIsToldAndOneFrozenParameterAndEverySecondStepT
                     HasSubstr("every           2: step i of the record is step 2 i of the run\n")));
 }
 
-TEST(RecordShow, AStageIsToldWithTheRankThatHoldsIt) {
+TEST(RecordShow, StagesAreShownWithTheirRank) {
   SyntheticCell cell;
   Json& manifest = cell.candidate.manifest;
   manifest["schedule"]["chunks_per_rank"] = 2;
@@ -156,7 +156,7 @@ TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
     EXPECT_THAT(text, HasSubstr(row));
 }
 
-TEST(RecordRules, TellOfEachTableWhatAnExternalRecordMayLackOrLeaveEmpty) {
+TEST(RecordRules, ListOptionalPartsOfEachTable) {
   EXPECT_THAT(rules_text(),
               HasSubstr("  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the rows of "
                         "actions.csv\n"
@@ -169,7 +169,7 @@ TEST(RecordRules, TellOfEachTableWhatAnExternalRecordMayLackOrLeaveEmpty) {
                         "activation_peak_bytes, buffer_bytes, process_peak_bytes\n\n"));
 }
 
-TEST(RecordRules, TellWhichChecksNeedWhatARecorderMayNotSee) {
+TEST(RecordRules, ListChecksThatNeedWhatARecorderMayMiss) {
   EXPECT_THAT(rules_text(),
               EndsWith("  sends: boundaries\n"
                        "  receives: boundaries\n"
@@ -189,7 +189,7 @@ TEST(RecordRules, TellWhichChecksNeedWhatARecorderMayNotSee) {
                        "  buffers: buffers\n"));
 }
 
-TEST(RecordShow, FactsAreThoseOfTheTablesInTheOrderOfExecution) {
+TEST(RecordShow, FactsAreInTheOrderOfExecution) {
   SyntheticCell cell;
   std::vector<std::string> lines;
   show_facts(cell.write_candidate(), [&](const std::string& line) { lines.push_back(line); });

@@ -142,7 +142,7 @@ TEST_F(ScheduleCommand, ListsAllAsJson) {
   EXPECT_EQ(placements["zb-v"], "v");
 }
 
-TEST_F(ScheduleCommand, AClosedFormIsToldOfANameWithEqualStagesAndNoCommunication) {
+TEST_F(ScheduleCommand, AClosedFormIsPrintedForEqualStagesWithoutCommunication) {
   const std::string zb = "simulate --json --schedule zb-h1 --ranks 2 --microbatches 4 ";
   write_file(folder_ / "times.csv", "1,1,1\n2,2,2\n");
   EXPECT_TRUE(Json::parse(run(zb).said).at("closed_form_bubble").is_number());
@@ -165,7 +165,7 @@ TEST_F(ScheduleCommand, OwnMessagesMayHoldOverMpiAndNotOverNccl) {
   EXPECT_THAT(over_mpi.said, HasSubstr("over mpi"));
 }
 
-TEST_F(ScheduleCommand, CheckTellsWhetherGradientsAreSummedInAscendingOrder) {
+TEST_F(ScheduleCommand, CheckSaysWhetherGradientsAreSummedInAscendingOrder) {
   const std::string told = "note: gradients are not summed in ascending microbatch order";
   const std::string other = "check " + file("0F0,0F1,0B1,0B0\n");
   EXPECT_EQ(Json::parse(run(other + " --json").said).at("ascending_accumulation"), false);

@@ -28,7 +28,7 @@ TEST_F(JudgeCommand, SaysTheVerdictAndWhereThePageIs) {
                     EndsWith("\nreport: " + (out_ / "report.html").string() + "\n"), Not(HasSubstr("warning"))));
 }
 
-TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
+TEST_F(JudgeCommand, AFailureExitsWithOne) {
   tensor_row(cell_.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
   write_records();
 
@@ -39,7 +39,7 @@ TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
                                   "the first divergence of each is below.\n"));
 }
 
-TEST_F(JudgeCommand, AReferenceThatShowsNothingIsNamedWithItsCheck) {
+TEST_F(JudgeCommand, AReferenceThatFailsIsNamedWithItsCheck) {
   for (auto* run : {&cell_.reference, &cell_.candidate}) {
     for (auto& rank : run->ranks) {
       for (auto& row : rank.microbatches) {
@@ -74,7 +74,7 @@ TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {
 }
 
 // What it does where there are enough: tests/install/run.
-TEST(SweepCommand, AsATestItIsSkippedWithTheReasonWhereGpusAreTooFew) {
+TEST(SweepCommand, AsATestItIsSkippedIfGpusAreTooFew) {
   const auto given = [](const char* visible, const std::string& options) {
     const EnvironmentVariable variable("CUDA_VISIBLE_DEVICES", visible);
     return result_of([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },

@@ -94,7 +94,7 @@ TEST(Applicability, FollowsFromTheRequestBeforeTheCandidate) {
   EXPECT_FALSE(not_applicable("resume", asked, plain_manifest()));
 }
 
-TEST(Applicability, FollowsFromTheCandidateWhereNothingWasAsked) {
+TEST(Applicability, FollowsFromTheCandidateWithoutARequest) {
   CellPlan nothing_asked, no_detail_asked;
   no_detail_asked.request.emplace();
   Manifest another = plain_manifest();
@@ -138,7 +138,7 @@ TEST(Requirements, OfOwnRecordsAndOfOthers) {
   EXPECT_FALSE(of(all, "memory", false));
 }
 
-TEST(Requirements, ACheckThatThereIsNotNamesTheNearestOrAll) {
+TEST(Requirements, AnUnknownCheckNamesTheNearestOrAll) {
   EXPECT_THAT(error_of<InputError>([] { judging::check_of("los"); }), ::testing::HasSubstr("did you mean `loss`?"));
   EXPECT_THAT(error_of<InputError>([] { judging::check_of("zzzzzzzzzzzz"); }),
               ::testing::HasSubstr("there are as_asked, completion"));

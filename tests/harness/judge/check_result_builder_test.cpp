@@ -27,7 +27,7 @@ TEST(CheckResultBuilder, EmptyComparisonFails) {
   EXPECT_THAT(judged.result.reason, HasSubstr("inspected 0 losses"));
 }
 
-TEST(CheckResultBuilder, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
+TEST(CheckResultBuilder, KeepsTheEarliestDivergenceInAnyOrderOfFinding) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.diverge(at_gradient(1, 0, 0), item("late"));
   builder.diverge(at_gradient(0, 4, 1), item("next"));
@@ -61,7 +61,7 @@ TEST(CheckResultBuilder, NoOutcomeHidesADivergence) {
   EXPECT_EQ(builder.conclude_as(Outcome::incomplete, "never bit").result.outcome, Outcome::differs);
 }
 
-TEST(CheckResultBuilder, CountsOfWhatWasComparedStandApartFromWhatWasLookedAt) {
+TEST(CheckResultBuilder, CountsComparedAndInspectedSeparately) {
   CheckResultBuilder builder("loss", "R1", "0 ULP");
   builder.compare("losses", 3);
   builder.inspect("losses", 2);
@@ -75,7 +75,7 @@ TEST(CheckResultBuilder, CountsOfWhatWasComparedStandApartFromWhatWasLookedAt) {
   EXPECT_EQ(result.inspected, (Counts{{"losses", 2}, {"sums", 4}}));
 }
 
-TEST(CheckResultBuilder, WithoutAnythingThatTellsNothingWasTriggered) {
+TEST(CheckResultBuilder, IsIncompleteWithoutRevealingItems) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.compare("tensors", 3);
   builder.compare("nonzero_elements", 0);
@@ -86,14 +86,14 @@ TEST(CheckResultBuilder, WithoutAnythingThatTellsNothingWasTriggered) {
   EXPECT_THAT(result.reason, HasSubstr("0 nonzero_elements"));
 }
 
-TEST(CheckResultBuilder, ADifferenceFailsEvenWhereNothingTells) {
+TEST(CheckResultBuilder, ADifferenceFailsEvenWithoutRevealingItems) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.diverge(at_norm(0), item("norm"));
 
   EXPECT_EQ(builder.conclude("", {}, {"nonzero_elements"}).result.outcome, Outcome::differs);
 }
 
-TEST(CheckResultBuilder, OneDifferenceIsToldInItsOwnWords) {
+TEST(CheckResultBuilder, OneDifferenceKeepsItsWords) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.diverge(at_norm(0), item("norm"));
 
@@ -104,7 +104,7 @@ TEST(CheckResultBuilder, OneDifferenceIsToldInItsOwnWords) {
   EXPECT_EQ(result.limit, "0 ULP");
 }
 
-TEST(CheckResultBuilder, ItemsOfTheEarliestStepAreNamedOnceAndThoseOfOthersNot) {
+TEST(CheckResultBuilder, OnlyItemsOfTheEarliestStepAreNamedOnceEach) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.diverge(at_gradient(2, 0, 0), item("late"));
   for (std::int64_t i = 0; i < 10; ++i) builder.diverge(at_gradient(1, -i, 0), item("g" + std::to_string(i)));
@@ -135,7 +135,7 @@ TEST(CheckResultBuilder, AFindingWithoutWordsGetsTheSentenceOfItsParts) {
   EXPECT_EQ(judged.point, off_path(3, OffPath::activation_peak, 1));
 }
 
-TEST(CheckResultBuilder, TakesAllThatAPartHasCountedAndSaid) {
+TEST(CheckResultBuilder, TakesAPartsCountsAndWords) {
   CheckResultBuilder whole("memory", "memory", "exact"), part("memory", "memory", "exact");
   whole.compare("rows", 2);
   part.compare("rows", 3);
@@ -156,7 +156,7 @@ TEST(CheckResultBuilder, TakesAllThatAPartHasCountedAndSaid) {
   EXPECT_EQ(result.measured, "no difference");
 }
 
-TEST(CheckResultBuilder, OfAPartsDifferenceAtTheSamePlaceTheFirstStaysAndBothAreNamed) {
+TEST(CheckResultBuilder, OfTwoDifferencesAtOnePlaceTheFirstStaysAndBothAreNamed) {
   CheckResultBuilder whole("memory", "memory", "exact"), part("memory", "memory", "exact");
   whole.diverge(at_norm(0), item("own"));
   part.diverge(at_norm(0), item("of the part"));
@@ -183,7 +183,7 @@ TEST(CheckResultBuilder, EachFloorThatIsMissedIsADifference) {
   EXPECT_THAT(judged.result.reason, HasSubstr("(2 differences in all; in that step: b, c)"));
 }
 
-TEST(CheckResultBuilder, AllKindsThatCouldTellMustHaveBeenThere) {
+TEST(CheckResultBuilder, AllRevealingKindsMustExist) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.compare("first");
 
@@ -198,7 +198,7 @@ ComparedValue measured(const std::string& name, double error, double limit) {
   return {std::nullopt, Measured{name, error, limit, {}}};
 }
 
-TEST(CheckResultBuilder, OfMeasuredValuesTheNearestToItsLimitIsTold) {
+TEST(CheckResultBuilder, ReportsTheMeasuredValueNearestToItsLimit) {
   CheckResultBuilder builder("loss", "R1", "limits");
   EXPECT_FALSE(builder.take(measured("near", 0.25, 1)));
   builder.take(measured("nearest", 0.5, 1));
@@ -213,7 +213,7 @@ TEST(CheckResultBuilder, OfMeasuredValuesTheNearestToItsLimitIsTold) {
   EXPECT_THAT(result.reason, ::testing::Not(HasSubstr("WARNING"))) << "a margin of one half is not yet warned of";
 }
 
-TEST(CheckResultBuilder, MarginsAboveOneHalfAreWarnedOfAndNoNumberIsTheLargest) {
+TEST(CheckResultBuilder, MarginsAboveOneHalfWarnAndNanIsTheLargest) {
   CheckResultBuilder builder("loss", "R1", "limits");
   builder.take(measured("large", 0.75, 1));
   builder.take(measured("no number", std::nan(""), 1));

@@ -31,7 +31,7 @@ void PrintTo(const SaidByOne& said, std::ostream* out) {
 }
 class OneSideSays : public ::testing::TestWithParam<SaidByOne> {};
 
-TEST_P(OneSideSays, IsToldWithBothValuesWhicheverSideSaysIt) {
+TEST_P(OneSideSays, IsReportedWithBothValues) {
   const auto& [name, patch, what, plain, other] = GetParam();
 
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(patch)),
@@ -197,7 +197,7 @@ TEST(Comparability, ListsOfTheOrderOfAccumulationAreOne) {
               ElementsAre(HasSubstr("digest of the accumulation order is " + std::string(32, 'a'))));
 }
 
-TEST(Comparability, TwoThatSayTheSameMayBeCompared) {
+TEST(Comparability, EqualManifestsAreComparable) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
 }
 
@@ -243,7 +243,7 @@ TEST(Comparability, VariantsAndOtherOptimizersAreComparedInTheirOwnKeys) {
   EXPECT_THAT(why(adam, other), ElementsAre("optimizer: beta1 is 0.9 in the reference and 0.8 in the candidate"));
 }
 
-TEST(Comparability, KeysOfTheOptimizerThatOneRecordAloneGivesAreCompared) {
+TEST(Comparability, OptimizerKeysOfOnlyOneRecordAreCompared) {
   for (const char* name : {"adamw", "lion"}) {
     const auto of_optimizer = [&](const Json& more) {
       Json optimizer = more;
@@ -275,9 +275,8 @@ TEST(Comparability, SettingsOfOneOfSeveralGroupsAreNotJudgedIfTheyDiffer) {
   }
 }
 
-TEST(Comparability, TiedWeightsThatOneManifestAloneLists) {
-  const auto words =
-      ::testing::AllOf(HasSubstr("the tied weights are listed in one manifest only"), HasSubstr("Record(tied="));
+TEST(Comparability, TiedWeightsOfOnlyOneManifestAreRefused) {
+  const auto words = ::testing::AllOf(HasSubstr("only one manifest lists the tied weights"), HasSubstr("Record(tied="));
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest({{"tied", Json::array()}})),
               ElementsAre(words));
   EXPECT_THAT(why_not_comparable(reference_manifest({{"tied", Json::array()}}), candidate_manifest()),
@@ -295,7 +294,7 @@ void PrintTo(const SaidAlike& said, std::ostream* out) {
 }
 class SaidInTwoWays : public ::testing::TestWithParam<SaidAlike> {};
 
-TEST_P(SaidInTwoWays, MayBeCompared) {
+TEST_P(SaidInTwoWays, EquivalentSpellingsAreComparable) {
   const auto& [name, reference, candidate] = GetParam();
 
   EXPECT_THAT(why_not_comparable(reference_manifest(reference), candidate_manifest(candidate)), IsEmpty());
@@ -329,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"AnotherGpuOfItsKind", {{"device", "cuda:0"}}, {{"device", "cuda:1"}}}}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST(Comparability, WhatDiffersInOtherKeysIsToldOfBothSides) {
+TEST(Comparability, DifferencesInOtherKeysNameBothSides) {
   Json mesh_of_three = mesh_of_two;
   mesh_of_three["mesh"] = mesh_json({{"dp", 3}, {"pp", 1}}, {{0}, {1}, {2}}, 0);
   const Json plain = Json::object(), lion = of_external(with_optimizer({{"name", "lion"}}));
@@ -349,8 +348,8 @@ TEST(Comparability, WhatDiffersInOtherKeysIsToldOfBothSides) {
       {plain, of_external({{"clip_epsilon", 0.5}}), {"clip_epsilon is 0 in the reference and 0.5 in the candidate"}},
       {plain,
        of_external({{"digest", "position-sum-128"}}),
-       {"the reference's tensors have digests of the kind xxh3-128, the candidate's position-sum-128: record "
-        "one of the runs again with Record(digest=) as in the other"}},
+       {"the reference's tensors have xxh3-128 digests, the candidate's position-sum-128: record one of the runs again "
+        "with the other's Record(digest=)"}},
       {plain, of_external({{"digest", "xxh3-128"}}), {}},
       {plain, gpt, {"model: model_type is \"llama\" in the reference and \"gpt2\" in the candidate"}},
       {gpt, plain, {"model: model_type is \"gpt2\" in the reference and \"llama\" in the candidate"}},
@@ -369,7 +368,7 @@ TEST(Comparability, WhatDiffersInOtherKeysIsToldOfBothSides) {
   }
 }
 
-TEST(Comparability, AModelThatIsNoLlamaIsComparedKeyByKey) {
+TEST(Comparability, OtherModelsAreComparedKeyByKey) {
   const auto gpt = [](Json keys) {
     keys.update({{"model_type", "gpt2"}, {"num_hidden_layers", nullptr}});
     return of_external(with_model(keys));
@@ -429,13 +428,13 @@ TEST(Comparability, RunsThatBeginAtDifferentSteps) {
               IsEmpty());
 }
 
-TEST(Comparability, LimitsAreOfRunsFromTheirStart) {
+TEST(Comparability, LimitsApplyOnlyToWholeRuns) {
   EXPECT_THAT(why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest(gone_on_from_one),
                                  ComparisonMode::calibrated),
               ElementsAre(::testing::StartsWith("the candidate resumes a run at step 1")));
 }
 
-TEST(Comparability, NullIsWhatIsNotSaid) {
+TEST(Comparability, NullCountsAsAbsent) {
   Record null = candidate_manifest();
   for (const char* key : {"rope_scaling", "rope_parameters", "hidden_act", "attention_bias"})
     null.manifest.json["model"][key] = nullptr;

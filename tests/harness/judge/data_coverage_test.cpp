@@ -55,7 +55,7 @@ class BenchTest : public ::testing::Test {
   DataCoverageRequest request;
 };
 
-TEST_F(BenchTest, HoldsForDataThatLetEveryFaultBeSeen) {
+TEST_F(BenchTest, HoldsForDataThatExposesEveryFault) {
   const auto result = judge();
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
@@ -65,7 +65,7 @@ TEST_F(BenchTest, HoldsForDataThatLetEveryFaultBeSeen) {
   EXPECT_TRUE(result.compared.empty()) << "nothing is compared with anything";
 }
 
-TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
+TEST_F(BenchTest, TheRequestDecidesHowMuchIsRequired) {
   EXPECT_FALSE(judge().required);
   request.required = true;
   cell.reference = synthetic_reference({});
@@ -76,22 +76,22 @@ TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
 }
 
 // Lengths are 3 1 4 3 2, the last masked.
-TEST_F(BenchTest, EachLackIsToldAlone) {
+TEST_F(BenchTest, EachGapIsReportedByItself) {
   const std::string first = cell.reference.ranks[0].microbatches[0].data_digest;
   const std::string third = cell.reference.ranks[0].microbatches[synthetic_microbatches + 2].data_digest;
   const auto of_each = [this](std::function<void(MicrobatchRow&)> change) {
     return [this, change = std::move(change)] { each_microbatch(change); };
   };
   const std::vector<std::pair<const char*, std::function<void()>>> cases = {
-      {"no length grows",
+      {"no microbatch is longer",
        [&] {
          make_sizes({5, 4, 3, 3, 1}, {3, 1, 3, 2, 0});
        }},
-      {"no length shrinks",
+      {"no microbatch is shorter",
        [&] {
          make_sizes({1, 2, 2, 3, 4}, {1, 1, 2, 3, 0});
        }},
-      {"no length is repeated", of_each([](auto& row) {
+      {"no two microbatches have the same length", of_each([](auto& row) {
          row.sequence_length = std::vector<std::int64_t>{3, 1, 4, 5, 2}.at(static_cast<std::size_t>(row.microbatch));
        })},
       {"no microbatch has length 1",
@@ -107,8 +107,8 @@ TEST_F(BenchTest, EachLackIsToldAlone) {
       {"microbatches 2 and 3 of step 1 hold the same ids and labels", of_each([&](auto& row) {
          if (row.step == 1 && row.microbatch == 3) row.data_digest = third;
        })},
-      {"it has one step", [&] { keep_first_step(cell.reference); }},
-      {"it has one step", [&] { begin_with_second_step(cell.reference); }},  // of those that were recorded
+      {"the run has only one step", [&] { keep_first_step(cell.reference); }},
+      {"the run has only one step", [&] { begin_with_second_step(cell.reference); }},  // of those that were recorded
       {"no parameter changes", [&] { keep_start(cell.reference); }}};
   for (const auto& [what, change] : cases) {
     cell.reference = synthetic_reference({});
@@ -118,12 +118,12 @@ TEST_F(BenchTest, EachLackIsToldAlone) {
   }
 }
 
-TEST_F(BenchTest, AllHaveEquallyManyValidTokens) {
+TEST_F(BenchTest, EqualNumbersOfValidTokensAreReported) {
   make_sizes({3, 1, 4, 3, 2}, {1, 1, 1, 1, 0});
 
-  EXPECT_THAT(judge().reason, HasSubstr("all microbatches have equally many valid tokens"));
+  EXPECT_THAT(judge().reason, HasSubstr("all microbatches have the same number of valid tokens"));
 }
-TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
+TEST_F(BenchTest, RequestedEqualLengthsAreAccepted) {
   make_sizes({3, 3, 3, 3, 3}, {3, 3, 3, 3, 3});
   EXPECT_EQ(judge().outcome, Outcome::incomplete);
   std::filesystem::remove_all(cell.folder / "reference");
@@ -132,7 +132,7 @@ TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
   EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
 }
 
-TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
+TEST_F(BenchTest, ALooserLimitNeedsLossesFurtherApart) {
   request.loosest_loss = 10;
 
   EXPECT_THAT(judge().reason, HasSubstr("should differ by 100"));
@@ -146,7 +146,7 @@ TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
 }
 
 // Token-weighted the losses are 2.075; each microbatch's own means are 2, 2.25, 2 and 2.25.
-TEST_F(BenchTest, HowFarTheLossesLieApartIsToldWithItsMargin) {
+TEST_F(BenchTest, TheDistanceOfLossesIsReportedWithItsMargin) {
   constexpr double apart = 0.05 / 2.075;
 
   const auto result = judge();
@@ -155,26 +155,26 @@ TEST_F(BenchTest, HowFarTheLossesLieApartIsToldWithItsMargin) {
   EXPECT_THAT(result.measured, ::testing::StartsWith("0.024096"));
   EXPECT_THAT(result.measured, ::testing::EndsWith(" relative difference in the most sensitive step"));
 }
-TEST_F(BenchTest, OneStepThatTellsIsEnough) {
+TEST_F(BenchTest, OneRevealingStepIsEnough) {
   each_microbatch([](auto& row) {
     if (row.loss && row.step == 0) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
   });
   EXPECT_EQ(judge().outcome, Outcome::holds);
 }
-TEST_F(BenchTest, WithinLimitsAMicrobatchOfAnotherShareTellsToo) {
+TEST_F(BenchTest, WithinLimitsAnotherShareOfTokensIsEnough) {
   request.loosest_loss = 1e-6;
 
   // The second has one of ten tokens, and one of four means.
   EXPECT_THAT(judge().measured, ::testing::StartsWith("1.5 relative difference"));
 }
-TEST_F(BenchTest, TwoThatAreMaskedMayBeAlike) {
+TEST_F(BenchTest, TwoMaskedMicrobatchesMayBeEqual) {
   make_sizes({3, 1, 4, 3, 2}, {3, 1, 4, 0, 0});
   each_microbatch([&](auto& row) {
     if (row.valid_tokens == 0) row.data_digest = other_digest;
   });
   EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
 }
-TEST_F(BenchTest, WithoutTensorsItIsSaidThatParametersWereNotLookedAt) {
+TEST_F(BenchTest, WithoutTensorsParametersAreNamedAsNotInspected) {
   cell.reference.manifest["level"] = "summary";
 
   const auto result = judge();
@@ -188,11 +188,11 @@ TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
   const auto result = judge();
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
-  EXPECT_EQ(result.reason, "a record of level none holds no data");
+  EXPECT_EQ(result.reason, "a record of level none has no data");
 }
-TEST_F(BenchTest, SizesThatWereNotAskedForAreNotSaidToDiffer) {
+TEST_F(BenchTest, SizesThatNeedNotDifferAreNotMentioned) {
   request.equal_lengths = true;
-  EXPECT_THAT(judge().reason, HasSubstr("that microbatches differ in size was not requested"));
+  EXPECT_THAT(judge().reason, HasSubstr("microbatches were not required to differ in size"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void erase_boundaries(SyntheticCell& cell, const std::string& side) {
 BoundaryRow& sent_by_empty(SyntheticCell& cell, const std::string& direction) {
   for (auto& row : cell.candidate.ranks[1].boundaries)
     if (row.step == 1 && row.microbatch == 2 && row.direction == direction && row.side == "send") return row;
-  throw std::logic_error("no such row");
+  throw std::logic_error("lacks this row");
 }
 
 class EmptyStage : public ::testing::TestWithParam<Fault> {};

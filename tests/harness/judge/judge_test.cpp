@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
+TEST(Judge, HoldsForTwoRanksThatAgree) {
   SyntheticCell cell;
 
   const CellVerdict verdict = cell.judge();
@@ -108,7 +108,7 @@ TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
   expect_finding(cell.judge().first_divergence.value(), {.level = "R1", .microbatch = 2});
 }
 
-TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
+TEST(Judge, SkipsUnselectedChecksAndSaysSo) {
   SyntheticCell cell;
   cell.plan.checks = {"loss", "gradients"};
   tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
@@ -122,7 +122,7 @@ TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
 }
 
 // Each comparison, made of nothing but zeros in both records: equal, and unable to tell a fault.
-TEST(Judge, AComparisonOfZerosAloneDoesNotHold) {
+TEST(Judge, AComparisonOfOnlyZerosDoesNotHold) {
   SyntheticCell cell;
   for (RankRecord& rank : cell.all_ranks()) {
     for (auto& row : rank.tensors) {
@@ -148,7 +148,7 @@ TEST(Judge, AComparisonOfZerosAloneDoesNotHold) {
   expect_red(cell, {"nonzero_gradients"});
 }
 
-TEST(Judge, WhatOneStepCannotShowIsToldAndKeepsNothingFromHolding) {
+TEST(Judge, GapsOfASingleStepAreNamedButDoNotFail) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) keep_first_step(*run);
 
@@ -156,20 +156,20 @@ TEST(Judge, WhatOneStepCannotShowIsToldAndKeepsNothingFromHolding) {
 
   for (const char* name : {"gradients", "parameters"}) {
     EXPECT_EQ(result_of(verdict, name).outcome, Outcome::holds) << comparison_text(verdict);
-    EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("the run has one step"))) << name;
+    EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("the run has only one step"))) << name;
   }
   SyntheticCell two;
   for (const auto& check : two.judge().checks) EXPECT_THAT(check.not_shown, IsEmpty()) << check.name;
 }
 
-TEST(Judge, ParametersThatNoStepMovedAreToldToShowNoUpdate) {
+TEST(Judge, UnchangedParametersAreNamedAsShowingNoUpdate) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) keep_start(*run);
 
   EXPECT_THAT(expect_outcome(cell, "parameters", Outcome::holds).not_shown, ElementsAre(HasSubstr("a wrong update")));
 }
 
-TEST(Judge, RefusesACheckThatThereIsNot) {
+TEST(Judge, RefusesAnUnknownCheck) {
   SyntheticCell cell;
   cell.plan.checks = {"gradient"};
 
@@ -187,7 +187,7 @@ TEST(Judge, JudgesNothingAfterAnotherStart) {
   EXPECT_THAT(
       with_outcome(verdict, Outcome::incomplete),
       ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm", "applied", "buffers"));
-  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
+  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("the two runs start differently"));
   expect_finding(*verdict.first_divergence, {.step = -1, .item = "model.layers.1.input_layernorm.weight"});
 }
 
@@ -205,7 +205,7 @@ TEST(Judge, NotApplicableFollowsFromPlanAndManifestAlone) {
   EXPECT_FALSE(not_applicable("memory", plan, manifest)) << "memory is judged on every device";
 }
 
-TEST(Judge, TheVerdictSaysWhichCellItIsOf) {
+TEST(Judge, TheVerdictNamesItsCase) {
   SyntheticCell cell;
   cell.plan.run = "run";
   cell.plan.model = "model";
@@ -229,7 +229,7 @@ TEST(Judge, TheVerdictSaysWhichCellItIsOf) {
   EXPECT_EQ(verdict.versions, (Json{{"libtorch", "9"}, {"device", "cpu"}, {"transport", "mpi"}}));
 }
 
-TEST(Judge, WhatNoPlanSaysIsTakenFromTheCandidatesManifest) {
+TEST(Judge, WithoutAPlanTheCandidatesManifestCounts) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   cell.candidate.manifest.erase("transport");
@@ -240,7 +240,7 @@ TEST(Judge, WhatNoPlanSaysIsTakenFromTheCandidatesManifest) {
   EXPECT_EQ(verdict.versions, (Json{{"device", "cpu"}, {"transport", nullptr}}));
 }
 
-TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
+TEST(Judge, StepsOfAThinnedRecordAlsoHaveTheRunsNumber) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external", run->manifest["every"] = 4;
   tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
@@ -266,7 +266,7 @@ TEST(Judge, TheFirstStepAndTheStartHaveNoOtherNumberInTheRun) {
   EXPECT_THAT(cell.judge().first_divergence->words, ::testing::Not(HasSubstr("of the run")));
 }
 
-TEST(Judge, WhatAnExternalRecordLacksIsListedAndKeepsNoCaseFromHolding) {
+TEST(Judge, OptionalPartsThatAnExternalRecordLacksAreListed) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   cell.candidate.ranks[0].memory[1].activation_peak_bytes.reset();
@@ -304,13 +304,13 @@ TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
     EXPECT_TRUE(verdict.incomplete());
     cell.plan.accept_missing = {"gradients", "parameters", "buffers"};
     EXPECT_TRUE(cell.judge().holds);
-    EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary holds no tensors");
+    EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary has no tensors");
     EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::incomplete);
     EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
   }
 }
 
-TEST(Judge, OfARecordWithoutTablesNothingIsShown) {
+TEST(Judge, ARecordWithoutTablesShowsNothing) {
   for (const bool of_candidate : {true, false}) {
     SyntheticCell cell;
     (of_candidate ? cell.candidate : cell.reference).manifest["level"] = "none";
@@ -325,7 +325,7 @@ TEST(Judge, OfARecordWithoutTablesNothingIsShown) {
   }
 }
 
-TEST(Judge, EveryWayInWhichRecordsAreNotComparableIsToldOfTheManifest) {
+TEST(Judge, EveryReasonAgainstComparingIsReported) {
   SyntheticCell cell;
   cell.plan.checks = {"loss"};
   cell.candidate.manifest["seed"] = 7;
@@ -339,10 +339,10 @@ TEST(Judge, EveryWayInWhichRecordsAreNotComparableIsToldOfTheManifest) {
   EXPECT_EQ(data.first_divergence->item, "manifest.json");
   EXPECT_THAT(data.reason, HasSubstr("(2 differences in all; in that step: manifest.json)"));
   EXPECT_THAT(data.reason, HasSubstr("seed is 1 in the reference and 7 in the candidate; clip_norm is 1 in"));
-  EXPECT_EQ(result_of(verdict, "loss").reason, "the records are not comparable: see data");
+  EXPECT_EQ(result_of(verdict, "loss").reason, "the records cannot be compared: see data");
 }
 
-TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
+TEST(Judge, ACrashSeenOnlyInTheTablesDiscardsEarlierFindings) {
   SyntheticCell other, differing;
   for (SyntheticCell* cell : {&other, &differing}) cell->candidate.ranks[1].exit->last_action = "1B4";
   other.candidate.manifest["seed"] = 7;
@@ -353,12 +353,12 @@ TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
 
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
     EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::incomplete);
-    EXPECT_EQ(result_of(verdict, "gradients").reason, "a run is not complete: see completion");
+    EXPECT_EQ(result_of(verdict, "gradients").reason, "a run did not complete: see completion");
     EXPECT_EQ(verdict.checks.size(), check_names().size());
   }
 }
 
-TEST(Judge, MachinesThatDifferAreNamedWhereBitsDifferAndWhereARunEndedEarly) {
+TEST(Judge, DifferentMachinesAreNamedIfBitsDifferOrARunEndedEarly) {
   for (const bool ends : {false, true}) {
     SyntheticCell cell;
     cell.reference.manifest["machine"] = {{"aten_capability", "AVX512"}};
@@ -371,7 +371,7 @@ TEST(Judge, MachinesThatDifferAreNamedWhereBitsDifferAndWhereARunEndedEarly) {
   }
 }
 
-TEST(Judge, OfAPipelineAsReferenceTheMemoryOfOneDeviceIsNotTaken) {
+TEST(Judge, APipelineAsReferenceHasNoActivationModel) {
   for (const bool of_one_rank : {true, false}) {
     SyntheticCell cell;
     cell.reference = synthetic_candidate(of_one_rank ? one_stage() : SyntheticPlan{});

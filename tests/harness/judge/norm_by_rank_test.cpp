@@ -43,7 +43,7 @@ struct PartingCell : SyntheticCell {
   }
 };
 
-TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
+TEST(NormByRank, ValuesAreComparedUpToTheStepWhereCoefficientsDiverge) {
   for (const bool of_candidate : {true, false}) {
     PartingCell cell(0, of_candidate);
     tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
@@ -63,7 +63,7 @@ TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
   }
 }
 
-TEST(NormByRank, WhatIsBehindThatStepHoldsIfTheUserAcceptsIt) {
+TEST(NormByRank, LaterStepsHoldIfTheUserAcceptsThem) {
   PartingCell cell(0);
   cell.plan.accept_missing = {"loss", "gradients", "parameters"};
   tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
@@ -76,7 +76,7 @@ TEST(NormByRank, WhatIsBehindThatStepHoldsIfTheUserAcceptsIt) {
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::differs), ElementsAre("gradients")) << "what is there is compared";
 }
 
-TEST(NormByRank, BehindThatStepEachNormIsStillThatOfItsGradients) {
+TEST(NormByRank, LaterNormsMustStillFollowFromTheirGradients) {
   PartingCell cell(0);
   PartingCell::clip(cell.candidate, 1, 1.1 * *cell.candidate.ranks[0].steps[1].gradient_norm);
 
@@ -156,7 +156,7 @@ TEST(NormByRank, AStepWhoseGradientsWereAppliedByAnUnrecordedNormIsItsStep) {
               HasSubstr("may differ by the rounding of a norm that was not recorded"));
 }
 
-TEST(NormByRank, AnotherSizeThanRoundingsGiveIsRed) {
+TEST(NormByRank, ALargerDifferenceThanRoundingFails) {
   UnrecordedNormCell cell;
   apply(cell, 1.2);  // as by the norm of one stage
 

@@ -160,7 +160,7 @@ class NotRecordedKind : public ::testing::TestWithParam<Absent> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, NotRecordedKind, ::testing::ValuesIn(all_kinds()),
                          [](const auto& kind) { return std::string(kind.param.what); });
 
-TEST_P(NotRecordedKind, IsNamedAndMakesTheCaseIncompleteWhereItIsEvidence) {
+TEST_P(NotRecordedKind, IsNamedAndMakesTheCaseIncompleteIfRequired) {
   const std::string what = GetParam().what;
   TorchCell cell;
   const auto verdict = cell.without(GetParam()).judge();
@@ -177,7 +177,7 @@ TEST_P(NotRecordedKind, IsNamedAndMakesTheCaseIncompleteWhereItIsEvidence) {
   EXPECT_TRUE(cell.judge().holds);
 }
 
-TEST_P(NotRecordedKind, IsRedWhereTheRecordDoesNotSaySo) {
+TEST_P(NotRecordedKind, FailsIfTheRecordDoesNotNameIt) {
   TorchCell cell;
   GetParam().remove(cell.candidate);
 
@@ -200,7 +200,7 @@ TEST_P(NotRecordedKind, HidesNoFaultElsewhere) {
   EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("DOES NOT HOLD; ") + GetParam().what));
 }
 
-TEST_P(NotRecordedKind, IsWhatOneRankSaysInItsExitFileToo) {
+TEST_P(NotRecordedKind, MayBeNamedInOneRanksExitFile) {
   TorchCell cell;
   GetParam().remove(cell.candidate);
   cell.candidate.ranks[1].exit->not_recorded = {{GetParam().what, why}};
@@ -211,7 +211,7 @@ TEST_P(NotRecordedKind, IsWhatOneRankSaysInItsExitFileToo) {
   EXPECT_EQ(verdict.not_recorded, (std::vector<Unrecorded>{{"candidate", GetParam().what, why, "2.16.0"}}));
 }
 
-TEST_P(NotRecordedKind, IsNamedWhereAllRowsAreThereAndRight) {
+TEST_P(NotRecordedKind, IsNamedEvenIfAllRowsExist) {
   TorchCell cell;
   say_not_recorded(cell.candidate.manifest, GetParam().what);
 
@@ -238,7 +238,7 @@ TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
   EXPECT_THAT(comparison_text(verdict), HasSubstr(GetParam().what));
 }
 
-TEST(NotRecorded, StandsInTitleAndSummaryOfThePage) {
+TEST(NotRecorded, IsInTitleAndSummaryOfThePage) {
   TorchCell cell;
   cell.without(all_kinds()[0]);
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
@@ -260,7 +260,7 @@ TEST_P(NotRecordedKind, IsNoFindingOfARecordThatIsCheckedAlone) {
 
 // Rows that are there are compared, though others of their kind are not.
 // The kept wrong pipeline, of which every kind is said to be unseen and no row is left: nothing is compared.
-TEST(NotRecorded, ARecordOfWhichNothingIsLeftIsIncomplete) {
+TEST(NotRecorded, ARecordWithoutAnyRowsIsIncomplete) {
   TorchCell cell;
   for (const Absent& absent : all_kinds()) cell.without(absent);
 
@@ -278,7 +278,7 @@ TEST(NotRecorded, TheFirstStepWithoutARowIsNamed) {
   EXPECT_THAT(comparison_text(cell.judge()), HasSubstr("gradients were not compared from step 1 on: "));
 }
 
-TEST(NotRecorded, APartOfTheRowsIsHeldAgainstTheReference) {
+TEST(NotRecorded, ExistingRowsAreCompared) {
   const auto check_of = [](const char* what, const std::string& check, auto change) {
     TorchCell cell;
     say_not_recorded(cell.candidate.manifest, what);
@@ -320,7 +320,7 @@ TEST(NotRecorded, OtherRowsMustStillBeThere) {
   EXPECT_THAT(boundaries.reason, HasSubstr("no send row"));
 }
 
-TEST(NotRecorded, AStageWithoutUnitsThatHandsOnWhatNobodySawIsNotRed) {
+TEST(NotRecorded, AnEmptyStageMayPassOnUnseenTensors) {
   TorchCell cell(with_empty_stage());
   say_not_recorded(cell.candidate.manifest, "receives");
   without_side("receive")(cell.candidate);
@@ -331,7 +331,7 @@ TEST(NotRecorded, AStageWithoutUnitsThatHandsOnWhatNobodySawIsNotRed) {
   EXPECT_THAT(checks_that_speak_of(verdict, "could not see receives"), Contains("boundaries"));
 }
 
-TEST(NotRecorded, SeveralKindsStandInOneSentence) {
+TEST(NotRecorded, SeveralKindsAreInOneSentence) {
   TorchCell cell;
   cell.without(all_kinds()[0]).without(all_kinds()[1]).without(all_kinds()[10]);
 

@@ -107,7 +107,7 @@ TEST_F(Places, HoldWithPartsAlongOneAxisAndDataAlongTheOther) {
 
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds) << result_of(cell, "replicas").reason;
   EXPECT_THAT(result_of(cell, "replicas").reason,
-              HasSubstr("what places hold alike has the same bits; 1 parameter is in parts, and the norm covers each "
+              HasSubstr("shared tensors have the same bits; 1 parameter is in parts, and the norm covers each "
                         "part once, and each is fed the data of its place"));
   EXPECT_GT(result_of(cell, "replicas").compared.at("norms"), 0);
   EXPECT_GT(result_of(cell, "replicas").compared.at("losses"), 0);
@@ -202,7 +202,7 @@ TEST_F(Places, ANormThatCountsWholeParametersOncePerTensorRankIsSeen) {
               HasSubstr("gradient norm, step 0, dp 0, tp 0: the root of the sum of l2 squared over all parts is"));
 }
 
-TEST_F(Places, TheNormOfEachRankOfEachPlaceIsThatOfAllParts) {
+TEST_F(Places, TheNormOfEachRankCoversAllParts) {
   give_norms();
   in_both(3, [](SyntheticRun& run) { *run.ranks.back().steps[1].gradient_norm *= 1.01; });
 

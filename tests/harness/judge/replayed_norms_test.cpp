@@ -45,7 +45,7 @@ TEST(ReplayedNorms, MakeEveryBitComparable) {
   EXPECT_FALSE(result_of(verdict, "parameters").from_step);
 }
 
-TEST(ReplayedNorms, LetNoFaultBehindThemPass) {
+TEST(ReplayedNorms, HideNoLaterFault) {
   ReplayedCell cell;
   tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
   const CellVerdict verdict = cell.judge_replay();
@@ -63,7 +63,7 @@ TEST(ReplayedNorms, MustBeTheCandidates) {
   EXPECT_EQ(cell.judge().first_divergence->item, "model.norm.weight") << "the cause comes first";
 }
 
-TEST(ReplayedNorms, ThatTheReferenceDidNotClipByAreRed) {
+TEST(ReplayedNorms, ThatTheReferenceDidNotUseFail) {
   ReplayedCell cell;
   for (RankRecord& rank : cell.reference.ranks) {
     const double other = std::nextafter(*rank.steps[0].clip_coefficient, 0.0);
@@ -78,7 +78,7 @@ TEST(ReplayedNorms, AreRefusedOfACandidate) {
   EXPECT_THAT(result_of(cell.judge_replay(), "gradient_norm").reason, HasSubstr("record it without norms_from="));
 }
 
-TEST(ReplayedNorms, OfRanksThatDisagreeAreRed) {
+TEST(ReplayedNorms, OfRanksThatDisagreeFail) {
   ReplayedCell cell;
   cell.candidate.ranks[1].steps[0].gradient_norm = *cell.candidate.ranks[1].steps[0].gradient_norm * 1.5;
   cell.candidate.ranks[1].norms[0].norm = *cell.candidate.ranks[1].steps[0].gradient_norm;
@@ -114,7 +114,7 @@ TEST(SeveralClippingCalls, OfEqualNormsHold) {
   EXPECT_TRUE(cell.judge().holds);
 }
 
-TEST(SeveralClippingCalls, WithAnotherNormAreRed) {
+TEST(SeveralClippingCalls, WithAnotherNormFail) {
   for (const bool of_one_rank : {true, false}) {
     TwoCallsCell cell;
     for (const std::size_t rank : {0, 1})
@@ -131,7 +131,7 @@ TEST(SeveralClippingCalls, WhoseCoefficientsDifferByARoundingMakeTheCaseIncomple
   EXPECT_EQ(result_of(verdict, "parameters").from_step, 0);
 }
 
-TEST(SeveralClippingCalls, OfAnotherNumberAreRed) {
+TEST(SeveralClippingCalls, OfAnotherNumberFail) {
   TwoCallsCell cell;
   for (RankRecord& rank : cell.candidate.ranks) rank.norms.push_back({1, 2, 2.0, {}, 0.5});
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::differs), Contains("gradient_norm"));

@@ -69,7 +69,7 @@ class Replicas : public ::testing::Test {
   std::vector<SyntheticRun> references_, candidates_;
 };
 
-TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
+TEST_F(Replicas, HoldIfEqualAndFedTheirOwnData) {
   const CellVerdict cell = verdict();
 
   EXPECT_TRUE(cell.holds) << comparison_text(cell);
@@ -94,7 +94,7 @@ TEST_F(Replicas, OneWithoutAnyValidLabelHoldsInItsData) {
 }
 
 // Their steps have the tokens and the loss of all replicas, in the reference, too.
-TEST_F(Replicas, PipelinesOfOursMayBeComparedWithEachOther) {
+TEST_F(Replicas, OurPipelinesMayBeComparedWithEachOther) {
   for (std::int64_t replica = 0; replica < count; ++replica) {
     SyntheticRun& other = references_[static_cast<std::size_t>(replica)];
     const Json run_id = other.manifest["run_id"];
@@ -143,7 +143,7 @@ TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
       HasSubstr("step 1, stage 1, gradient model.norm.weight: replica 1 has other bits than replica 0 and replica 2"));
 }
 
-TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
+TEST_F(Replicas, TheEarliestDivergenceIsReported) {
   tensor_row(candidates_[1], 1, "gradient", "model.norm.weight").digest = other_digest;
   tensor_row(candidates_[2], 0, "gradient", "model.norm.weight").digest = other_digest;
 
@@ -154,7 +154,7 @@ TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
               AllOf(HasSubstr("replica 1: step 1, "), HasSubstr("; replica 2: step 0, ")));
 }
 
-TEST_F(Replicas, AGradientThatWasNotReducedIsSeenThoughTheReferenceHasTheSameMistake) {
+TEST_F(Replicas, AnUnreducedGradientIsFoundEvenIfTheReferenceHasIt) {
   in_both(2, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
 
   const CellVerdict cell = verdict();
@@ -168,7 +168,7 @@ TEST_F(Replicas, AGradientThatWasNotReducedIsSeenThoughTheReferenceHasTheSameMis
             HasSubstr("recorded after they are summed over places")));
 }
 
-TEST_F(Replicas, GradientsThatEachReplicaRecordsOfItsOwnMayDiffer) {
+TEST_F(Replicas, UnreducedGradientsMayDiffer) {
   for (std::int64_t replica = 0; replica < count; ++replica) {
     in_both(replica, [](SyntheticRun& run) { run.manifest["mesh"]["gradients"] = "own"; });
   }
@@ -180,7 +180,7 @@ TEST_F(Replicas, GradientsThatEachReplicaRecordsOfItsOwnMayDiffer) {
   EXPECT_THAT(comparison_text(cell), HasSubstr("  gradients of the places: by the mesh each records its own"));
 }
 
-TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
+TEST_F(Replicas, ASkippedUpdateIsReported) {
   in_both(0, [](SyntheticRun& run) {
     tensor_row(run, 1, "parameter", "model.norm.weight").digest =
         tensor_row(run, 0, "parameter", "model.norm.weight").digest;
@@ -220,7 +220,7 @@ TEST_F(Replicas, TwoThatAreFedTheSameDataAreSeen) {
   EXPECT_TRUE(judge_cell(without, reference_, candidate_).holds) << "where that is meant";
 }
 
-TEST_F(Replicas, AnotherNumberThanTheReferencesIsToldOfTheMesh) {
+TEST_F(Replicas, AnotherNumberThanTheReferencesIsReported) {
   for (auto& run : references_) {
     run.manifest["mesh"] = mesh_json({{"replica", 1}, {"pp", 1}}, Json::array({Json::array({0})}), 0);
   }
@@ -233,7 +233,7 @@ TEST_F(Replicas, AnotherNumberThanTheReferencesIsToldOfTheMesh) {
               HasSubstr("the mesh's axes but the pipeline's are none in the reference and replica 3 (replicate)"));
 }
 
-TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
+TEST_F(Replicas, ABrokenOffReplicaStopsTheComparison) {
   candidates_[1].ranks[0].exit.reset();
 
   const CellVerdict cell = verdict();
@@ -242,7 +242,7 @@ TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::incomplete);
 }
 
-TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
+TEST_F(Replicas, FoldersOfDifferentRunsAreRefused) {
   write();
   std::filesystem::remove_all(candidate_ / "replica-1");
 
@@ -278,7 +278,7 @@ TEST_F(Replicas, ATruncatedTableOfOneIsAnInputErrorOfCompare) {
               HasSubstr("replica-2/rank-0/steps.csv"));
 }
 
-TEST_F(Replicas, WhatOneAloneDoesNotShowIsToldOfThatOneAndWhatNoneShowsOnce) {
+TEST_F(Replicas, GapsOfOnePlaceAreNamedThereAndCommonGapsOnce) {
   in_both(1, [](SyntheticRun& run) { keep_start(run); });
   EXPECT_THAT(result_of(verdict(), "parameters").not_shown,
               ::testing::ElementsAre(::testing::StartsWith("replica 1: a wrong update")));
@@ -299,7 +299,7 @@ TEST_F(Replicas, CountsOfAllAreAddedUp) {
   for (const auto& [what, number] : one.compared) EXPECT_EQ(all.compared.at(what), 3 * number) << what;
 }
 
-TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
+TEST_F(Replicas, UnselectedAreNotCompared) {
   in_both(2, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
   CellPlan plan;
   plan.checks = {"gradients"};
@@ -311,7 +311,7 @@ TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
   EXPECT_FALSE(result_of(cell, "replicas").required);
 }
 
-TEST_F(Replicas, WhoBrokeOffIsBlamedInItsOwnPipelineAlone) {
+TEST_F(Replicas, AFailedRankIsBlamedOnlyInItsPipeline) {
   candidates_[1].ranks[1].exit.reset();
   write();
   CellPlan plan;
@@ -325,7 +325,7 @@ TEST_F(Replicas, WhoBrokeOffIsBlamedInItsOwnPipelineAlone) {
   EXPECT_EQ(of("replica-1").rank, 1);
 }
 
-TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
+TEST_F(Replicas, EachIsComparedWithItsOwnSecondRun) {
   write();
   for (std::int64_t replica = 0; replica < count; ++replica) {
     SyntheticRun again = candidates_[static_cast<std::size_t>(replica)];
@@ -346,7 +346,7 @@ TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
               ::testing::StartsWith("replica 1: step 1, rank 1, moment1 model.norm.weight: differs between"));
 }
 
-TEST_F(Replicas, WhatDiffersIsToldWithItsPlaceAndBothDigests) {
+TEST_F(Replicas, DifferencesNamePlaceAndBothDigests) {
   in_both(2, [](SyntheticRun& run) { tensor_row(run, 1, "gradient", "model.norm.weight").digest = other_digest; });
 
   const std::string right = tensor_row(candidates_[0], 1, "gradient", "model.norm.weight").digest;
@@ -355,7 +355,7 @@ TEST_F(Replicas, WhatDiffersIsToldWithItsPlaceAndBothDigests) {
       {.step = 1, .stage = 1, .replica = 2, .item = "model.norm.weight", .expected = right, .got = other_digest});
 }
 
-TEST_F(Replicas, OfThreeThatAllDifferTheFirstIsTakenForRight) {
+TEST_F(Replicas, OfThreeDifferentTheFirstCountsAsCorrect) {
   for (const std::int64_t replica : {1, 2}) {
     const std::string digest(32, static_cast<char>('0' + replica));
     in_both(replica, [&](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = digest; });
@@ -375,12 +375,12 @@ void damage_a_layer(SyntheticRun& run, const std::string& kind) {
     tensor_row(run, 0, kind, name).digest = other_digest;
 }
 
-TEST_F(Replicas, TheFirstParameterAlongTheModelIsTold) {
+TEST_F(Replicas, TheFirstParameterOfTheModelIsReported) {
   in_both(1, [](SyntheticRun& run) { damage_a_layer(run, "parameter"); });
   EXPECT_EQ(result_of(verdict(), "replicas").first_divergence.value().item, query);
 }
 
-TEST_F(Replicas, TheGradientThatIsComputedFirstIsTold) {
+TEST_F(Replicas, TheFirstComputedGradientIsReported) {
   in_both(1, [](SyntheticRun& run) { damage_a_layer(run, "gradient"); });
   EXPECT_EQ(result_of(verdict(), "replicas").first_divergence.value().item, down);
 }
@@ -412,7 +412,7 @@ TEST_F(Replicas, OneStepOfTheSameDataInAnotherOrderIsSeenWithItsPlace) {
   EXPECT_EQ(result.inspected.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
 }
 
-TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {
+TEST_F(Replicas, MissingDataDigestsAreNotCovered) {
   in_both(1, [](SyntheticRun& run) {
     for (auto& rank : run.ranks) {
       for (auto& row : rank.microbatches) row.data_digest.clear();
@@ -423,11 +423,11 @@ TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("one of them has no data digest")));
+  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("one of them lacks a data digest")));
   EXPECT_THAT(result.reason, Not(HasSubstr("fed the data of its place")));
 }
 
-TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {
+TEST_F(Replicas, RecordsWithoutTensorsAreNotCompared) {
   for (auto* runs : {&references_, &candidates_}) {
     for (auto& run : *runs) run.manifest["level"] = "summary";
   }
@@ -435,7 +435,7 @@ TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {
   const auto result = result_of(verdict(), "replicas");
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
-  EXPECT_EQ(result.reason, "a record of level summary holds no tensors");
+  EXPECT_EQ(result.reason, "a record of level summary has no tensors");
 }
 
 }  // namespace

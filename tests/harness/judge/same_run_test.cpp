@@ -43,13 +43,13 @@ class SameRun : public ::testing::Test {
       "rank-1/steps.csv and actions.csv are byte-equal in both records, times included: one is a copy";
 };
 
-TEST_F(SameRun, OtherTimesAreOtherRuns) {
+TEST_F(SameRun, DifferentTimesAreDifferentRuns) {
   EXPECT_THAT(why(), IsEmpty());
 }
 
-TEST_F(SameRun, OneRunIdIsOneRun) {
+TEST_F(SameRun, EqualRunIdsAreOneRun) {
   other_.manifest.run_id = one_.manifest.run_id = "id";
-  EXPECT_THAT(why(), ElementsAre("both records are of one run (run id id): a run is never compared with itself"));
+  EXPECT_THAT(why(), ElementsAre("both records are of the same run (run id id): give two different runs"));
 }
 
 TEST_F(SameRun, TablesOfOneRankThatAreBothEqualAreCopies) {
@@ -61,14 +61,14 @@ TEST_F(SameRun, TablesOfOneRankThatAreBothEqualAreCopies) {
   EXPECT_THAT(why(), IsEmpty()) << "actions alone";
 }
 
-TEST_F(SameRun, TablesWithoutRowsTellNothing) {
+TEST_F(SameRun, EmptyTablesShowNothing) {
   for (const char* header : {"step\n", "step"}) {
     for (const char* file : {"steps.csv", "actions.csv"}) put_both(1, file, header);
     EXPECT_THAT(why(), IsEmpty());
   }
 }
 
-TEST_F(SameRun, TablesThatAreNotThereTellNothing) {
+TEST_F(SameRun, MissingTablesShowNothing) {
   put_both(1, "steps.csv", "step\n1\n");
   for (const Record* record : {&one_, &other_}) std::filesystem::remove(record->path / "rank-1/actions.csv");
   EXPECT_THAT(why(), IsEmpty());
@@ -89,7 +89,7 @@ TEST_F(SameRun, ADifferenceFarDownATableIsOne) {
   EXPECT_THAT(why(), IsEmpty()) << "longer";
 }
 
-TEST(CalibratedTraining, IsThatOfTheShadowInTheDtypeThatItShadows) {
+TEST(CalibratedTraining, MatchesTheFloat64ReferenceInTheRunsDtype) {
   const Manifest shadow = reference_manifest({{"dtype", "float64"}, {"shadow_of", "bfloat16"}}).manifest;
 
   EXPECT_THAT(why_not_calibrated(shadow, reference_manifest({{"dtype", "bfloat16"}}).manifest), IsEmpty());
@@ -99,7 +99,7 @@ TEST(CalibratedTraining, IsThatOfTheShadowInTheDtypeThatItShadows) {
               ElementsAre("seed is 1 in the calibration and 2 in the reference"));
 }
 
-TEST(CalibratedTraining, OfARunThatShadowsNoneIsTold) {
+TEST(CalibratedTraining, ARunThatIsNotAFloat64ReferenceIsReported) {
   EXPECT_THAT(why_not_calibrated(reference_manifest().manifest, reference_manifest().manifest),
               ElementsAre("dtype is absent in the calibration and float32 in the reference"));
   EXPECT_THAT(why_not_calibrated(reference_manifest({{"shadow_of", 7}}).manifest, reference_manifest().manifest),
@@ -130,7 +130,7 @@ TEST(CalibratedTraining, HasTheRatesOfTheSameSteps) {
 
 class OtherKernels : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(OtherKernels, AreToldByTheFirstKeyThatDiffers) {
+TEST_P(OtherKernels, AreReportedByTheFirstDifferentKey) {
   const auto& [table, key] = GetParam();
   const auto of = [&](const Json& value) { return reference_manifest({{table, {{"x", 1}, {key, value}}}}).manifest; };
 
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"environment", "MKL_ENABLE_INSTRUCTIONS"}, std::pair{"environment", "MKL_CBWR"}),
     [](const auto& tested) { return tested.param.second; });
 
-TEST(OtherKernelsOf, AnotherDeviceAreTold) {
+TEST(OtherKernelsOf, AnotherDeviceAreReported) {
   EXPECT_EQ(why_other_kernels(reference_manifest().manifest, reference_manifest({{"device", "cuda:1"}}).manifest),
             "device cpu against cuda:1");
   EXPECT_EQ(why_other_kernels(reference_manifest({{"device", "cuda:0"}}).manifest,
@@ -156,7 +156,7 @@ TEST(OtherKernelsOf, AnotherDeviceAreTold) {
             std::nullopt);
 }
 
-TEST(OtherKernelsOf, AMachineThatOneDoesNotTellAreNotTold) {
+TEST(OtherKernelsOf, AnUnknownMachineAreNotReported) {
   const Manifest told = reference_manifest({{"machine", {{"cpu_vendor", "a"}}}}).manifest;
   for (const Json& patch : {Json::object(), Json{{"machine", Json::object()}}}) {
     EXPECT_EQ(why_other_kernels(told, reference_manifest(patch).manifest), std::nullopt);

@@ -29,7 +29,7 @@ void expect_statistics_red(const std::function<void(TensorRow&)>& change, const 
   }
 }
 
-TEST(Statistics, OfOneDigestAreEqual) {
+TEST(Statistics, OfEqualDigestsMustBeEqual) {
   expect_statistics_red([](TensorRow& row) { row.nonzero -= 1; }, "nonzero");
   expect_statistics_red([](TensorRow& row) { *row.nonzero_rows -= 1; }, "nonzero_rows");
   expect_statistics_red([](TensorRow& row) { row.max_abs = std::nextafter(row.max_abs, 1.0F); }, "max_abs");
@@ -78,7 +78,7 @@ TEST(Statistics, AMomentThatTheOptimizerLacksIsFoundInEitherRecord) {
     const auto verdict = cell.judge();
 
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), Contains("parameters"));
-    EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimizer has no such moment"));
+    EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("the optimizer does not have this moment"));
   }
 }
 

@@ -21,7 +21,7 @@ TEST(OtherTorch, IsNamedWithItsOneDnn) {
             "torch 2.11.0 against 2.15.0");
 }
 
-TEST(OtherTorch, OfTheSameVersionOrOfNoneIsNone) {
+TEST(OtherTorch, EqualOrUnknownVersionsAreNotReported) {
   EXPECT_EQ(why_other_torch(with({{"torch", "2.15.0+cu132"}}), with({{"libtorch", "2.15.0"}})), std::nullopt);
   EXPECT_EQ(why_other_torch(with(Json::object()), with({{"libtorch", "2.15.0"}})), std::nullopt);
   EXPECT_EQ(why_other_torch(Manifest{}, with({{"libtorch", "2.15.0"}})), std::nullopt);

@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(UnreadableRecords, OfARecordThatCannotBeReadNothingIsSaid) {
+TEST(UnreadableRecords, AnUnreadableRecordIsNotJudged) {
   SyntheticCell cell;
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
   std::filesystem::remove(candidate / "manifest.json");
@@ -30,7 +30,7 @@ TEST(UnreadableRecords, OfARecordThatCannotBeReadNothingIsSaid) {
   EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
 }
 
-TEST(UnreadableRecords, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
+TEST(UnreadableRecords, TheOtherRecordsRequestIsStillChecked) {
   for (const bool of_candidate : {true, false}) {
     SyntheticCell cell;
     auto& broken = of_candidate ? cell.candidate : cell.reference;
@@ -43,12 +43,12 @@ TEST(UnreadableRecords, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
     EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("as_asked", "completion"));
     EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, requested was 7"));
     EXPECT_EQ(verdict.checks.size(), check_names().size());
-    EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
+    EXPECT_EQ(result_of(verdict, "loss").reason, "a run did not complete: see completion");
   }
 }
 
 // A list may name a microbatch that nobody was fed: the check that meets it ends, and the others do not.
-TEST(UnreadableRecords, WhatNoRecordCanSayIsToldOfTheRecordByTheCheckThatMeetsIt) {
+TEST(UnreadableRecords, ImpossibleValuesAreReportedByTheCheckThatMeetsThem) {
   SyntheticCell cell;
   cell.candidate.schedule_csv = to_csv(make_schedule("1f1b", 2, synthetic_microbatches + 1));
   cell.candidate.manifest["schedule"]["digest"] = hash_hex(cell.candidate.schedule_csv);
@@ -62,7 +62,7 @@ TEST(UnreadableRecords, WhatNoRecordCanSayIsToldOfTheRecordByTheCheckThatMeetsIt
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds);
 }
 
-TEST(UnreadableRecords, WithinLimitsToARecordThatCannotBeReadIsToldAsOfAnyOther) {
+TEST(UnreadableRecords, IsReportedWithinLimitsToo) {
   for (const char* file : {"manifest.json", "rank-1/memory.csv"}) {
     CalibratedCell cell;
 
@@ -76,7 +76,7 @@ TEST(UnreadableRecords, WithinLimitsToARecordThatCannotBeReadIsToldAsOfAnyOther)
   }
 }
 
-TEST(UnreadableRecords, OfTwoRecordsThatCannotBeReadBothAreTold) {
+TEST(UnreadableRecords, TwoUnreadableRecordsAreBothReported) {
   SyntheticCell cell;
   cell.candidate.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
   cell.reference.ranks.back().steps.back().valid_tokens = 1'000'000;
@@ -85,7 +85,7 @@ TEST(UnreadableRecords, OfTwoRecordsThatCannotBeReadBothAreTold) {
   EXPECT_EQ(found.step, 1) << "the reference's, without which there is nothing to compare";
 }
 
-TEST(UnreadableRecords, OfARecordThatCannotBeReadItsManifestIsNotComparedEither) {
+TEST(UnreadableRecords, TheManifestOfAnUnreadableRecordIsNotCompared) {
   SyntheticCell cell;
   cell.candidate.manifest["seed"] = 7;
   cell.candidate.ranks.back().steps.back().valid_tokens = 1'000'000;  // refused when the last step is read
@@ -93,7 +93,7 @@ TEST(UnreadableRecords, OfARecordThatCannotBeReadItsManifestIsNotComparedEither)
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("completion"));
-  EXPECT_EQ(result_of(verdict, "data").reason, "a run is not complete: see completion");
+  EXPECT_EQ(result_of(verdict, "data").reason, "a run did not complete: see completion");
 }
 
 }  // namespace

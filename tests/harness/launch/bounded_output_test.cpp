@@ -30,10 +30,10 @@ TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
   EXPECT_EQ(kept_of({"12345", "67890"}, 5, 5), "1234567890");
   EXPECT_EQ(kept_of({"12345", "678"}, 5, 5), "12345678");
   EXPECT_EQ(kept_of({}, 5, 5), "");
-  EXPECT_EQ(kept_of({"12345", "67890", "abcdefg"}, 4, 3), "1234\n[10 bytes are left out here]\nefg");
-  EXPECT_EQ(kept_of({"1234", "567890"}, 4, 4), "1234\n[2 bytes are left out here]\n7890");
+  EXPECT_EQ(kept_of({"12345", "67890", "abcdefg"}, 4, 3), "1234\n[10 bytes omitted]\nefg");
+  EXPECT_EQ(kept_of({"1234", "567890"}, 4, 4), "1234\n[2 bytes omitted]\n7890");
   const std::string many(1 << 17, 'x');  // more than one read takes
-  EXPECT_EQ(kept_of({many, many}, 4, 3), "xxxx\n[262137 bytes are left out here]\nxxx");
+  EXPECT_EQ(kept_of({many, many}, 4, 3), "xxxx\n[262137 bytes omitted]\nxxx");
 }
 
 TEST(BoundedOutput, TakesNoMoreMemoryHoweverMuchIsSaid) {
@@ -107,7 +107,7 @@ TEST(BoundedOutput, LeavesNoFileOpenWhereNoPipeCanBeMade) {
     refusals.insert(message.substr(0, message.find(':')));
     EXPECT_EQ(open_files(), before) << message;
   }
-  EXPECT_THAT(refusals, ElementsAre((folder / "said").string(), "no pipe can be made"));
+  EXPECT_THAT(refusals, ElementsAre((folder / "said").string(), "cannot make a pipe"));
 }
 
 // Its number may be another file's by then.

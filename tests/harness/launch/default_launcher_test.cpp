@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         LauncherCase{"CtrlCWhileItIsAsked",
                      {{"mpirun", "kill -INT $PPID; while :; do :; done"}, {"mpiexec", "echo HYDRA"}},
                      false,
-                     "stopped by SIGINT before anything was started"},
+                     "stopped by SIGINT before anything started"},
         // It would wait for a job.
         LauncherCase{"SlurmOutsideOfAJob", {{"srun", "echo slurm-wlm 22.05.8"}}, false, open_mpi_4}),
     [](const auto& one) { return one.param.name; });

@@ -40,7 +40,7 @@ RankSight with(RankSight sight, Value RankSight::*member, const Given& value) {
   return sight;
 }
 
-TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
+TEST(Diagnosis, NamesTheRankThatDelayedTheOthers) {
   const RankSight done = ended(sight(0, "0STEP", -1), "ok");
   const RankSight killed_afterwards = with(done, &RankSight::signal, 15);
   const RankSight traced = with(with(sight(0, "0F0", -1), &RankSight::stopped, true), &RankSight::traced, true);
@@ -100,19 +100,19 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
        {sight(0, "0RECV_B0", 1), with(sight(1, "1RECV_F0", 0), &RankSight::still, true)},
        "60 s",
        1,
-       "rank 1 hangs: it no longer polls for what it awaits from rank 0, in 1RECV"},
+       "rank 1 hangs: it stopped polling for what it awaits from rank 0, in 1RECV"},
       {"a tracer is no signal", {traced}, "60 s", 0, "rank 0 was stopped by a tracer in 0F0"},
       {"at whom most chains end", {sight(0, "0F0", -1), sight(1, "1F0", -1), sight(2, "2RECV_F0", 1)}, "60 s", 1, ""},
       {"who waits for one that ended well held nobody up",
        {done, sight(1, "1RECV_F0", 0)},
        "60 s",
        std::nullopt,
-       "the time limit of 60 s passed: no rank was found that the others waited for"},
+       "the time limit of 60 s passed: the ranks did not wait for any particular rank"},
       {"who gave up",
        {sight(0, "0RECV_B0", 1), ended(sight(1, "1F0", -1), "timeout")},
        std::nullopt,
        1,
-       "a deadline passed: rank 1 made no progress"},
+       "a wait timed out: rank 1 made no progress"},
       {"a known signal more than anything else",
        {gone(sight(0, "0RECV_B0", 1), 1), gone(with(sight(1, "1B0", -1), &RankSight::signal, 9), 2)},
        std::nullopt,
@@ -127,7 +127,7 @@ TEST(Diagnosis, NamesTheRankThatHeldTheOthersUp) {
        {ended(sight(0, "0RECV_B3", 1), "timeout"), with(sight(1, "1B3", -1), &RankSight::stopped, true)},
        std::nullopt,
        1,
-       "a deadline passed: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it"},
+       "a wait timed out: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it"},
       {"the first that left", {gone(sight(0, "0RECV_B0", 1), 2), gone(sight(1, "1F0", -1), 1)}, std::nullopt, 1, ""},
       {"none of two that left at once",
        {gone(sight(0, "0RECV_B0", 1), 1), gone(sight(1, "1F0", -1), 1)},
@@ -176,7 +176,7 @@ TEST(Diagnosis, NoRankWaitedForItself) {
   EXPECT_THAT(diagnose({stopped, sight(1, "1F0", -1)}, "60 s").words, ::testing::Not(HasSubstr("waited for it")));
 }
 
-TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
+TEST(Diagnosis, ARanksProgressIsReported) {
   const auto words = [](bool seen, const std::string& action, std::int64_t step) {
     auto rank = sight(0, action, -1);
     rank.seen = seen;
@@ -209,7 +209,7 @@ std::vector<RankSight> that_are_behind_their_runs(std::int64_t ranks) {
   return sights;
 }
 
-TEST(DiagnosisAfterTheRun, OfProcessesThatDoNotEndTheOneIsToldOrAll) {
+TEST(DiagnosisAfterTheRun, NamesTheProcessesThatDoNotEnd) {
   const auto expect = [](const std::vector<RankSight>& ranks, std::optional<std::int64_t> culprit,
                          const std::string& words) {
     const auto diagnosis = diagnose_after_the_run(ranks, true);
@@ -231,14 +231,14 @@ TEST(DiagnosisAfterTheRun, OfProcessesThatDoNotEndTheOneIsToldOrAll) {
   expect(stopped, 1, "rank 1 was stopped (SIGSTOP) then");
 }
 
-TEST(DiagnosisAfterTheRun, WhoWasKilledIsToldAndElseWhomTheLauncherNames) {
+TEST(DiagnosisAfterTheRun, NamesTheKilledRankOrTheLaunchersRank) {
   auto ranks = that_are_behind_their_runs(3);
   EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "");
   EXPECT_FALSE(diagnose_after_the_run(ranks, false).culprit);
 
   ranks[1].failed_first = true;
   EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 1);
-  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process did not end as expected");
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process ended unexpectedly");
 
   ranks[2].signal = 9;
   EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 2);
@@ -330,7 +330,7 @@ TEST(Diagnosis, ReadsWhoEndedFirstFromMpirunsWords) {
 }
 
 // A regular expression calls itself for each character that it takes.
-TEST(Diagnosis, WhatRanksPrintMayLookLikeALaunchersWordsAndBeAsLongAsItLikes) {
+TEST(Diagnosis, RanksOutputMayResembleALaunchersAndBeLong) {
   const std::string long_word(4 << 20, 'x');
   const std::string death = "process rank 2 with PID 0 on node n exited on signal 9 (Killed).";
   for (const std::string begin :

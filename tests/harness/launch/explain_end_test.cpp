@@ -62,7 +62,7 @@ TEST_F(ExplainEnd, ALauncherThatASignalEndedIsNotConfusedWithItsRanks) {
 }
 
 // As mpirun 4.1.4, which may crash within PMIx when a rank is killed at its end.
-TEST_F(ExplainEnd, ALauncherThatCrashesBehindARankIsNotToBlame) {
+TEST_F(ExplainEnd, ALauncherThatCrashesAfterARankIsNotBlamed) {
   end_.launcher_signal = 11;
   end_.sights[2].gone = true;
   EXPECT_EQ(explained(rank_2_died).culprit_rank, 2);
@@ -89,7 +89,7 @@ TEST_F(ExplainEnd, ALauncherThatWasStoppedIsNamed) {
 }
 
 // Open MPI 4 says nothing then, and ends its ranks one after the other.
-TEST_F(ExplainEnd, ALauncherThatWasToldToEndIsNotConfusedWithTheRanksThatItEnded) {
+TEST_F(ExplainEnd, ATerminatedLauncherIsNotConfusedWithItsRanks) {
   end_.by_itself = true;
   for (RankSight& sight : end_.sights) {
     sight.gone = true;
@@ -98,14 +98,15 @@ TEST_F(ExplainEnd, ALauncherThatWasToldToEndIsNotConfusedWithTheRanksThatItEnded
 
   const auto finding = explained("step 1/40  loss 6.2\n");
 
-  EXPECT_EQ(finding.words, "mpirun ended with code 1 without reporting a failed rank, as when it is signalled to end");
+  EXPECT_EQ(finding.words,
+            "mpirun ended with code 1 without reporting a failed rank, as if it received a signal to end");
   EXPECT_FALSE(finding.culprit_rank);
 
   end_.sights[0].gone = end_.sights[2].gone = false;  // on a loaded machine
   EXPECT_EQ(explained().words, finding.words);
 }
 
-TEST_F(ExplainEnd, ALauncherWasNotToldToEndWhereARankFailedOrWasEndedByUs) {
+TEST_F(ExplainEnd, AFailedRankIsBlamedBeforeATerminatedLauncher) {
   end_.by_itself = true;
   for (RankSight& sight : end_.sights) {
     sight.gone = true;
@@ -130,7 +131,7 @@ TEST_F(ExplainEnd, ALauncherWasNotToldToEndWhereARankFailedOrWasEndedByUs) {
   expect_blamed("", 0);
 }
 
-TEST_F(ExplainEnd, OfARunThatNeverStartedTheLastWordsAreTold) {
+TEST_F(ExplainEnd, ARunThatNeverStartedIsReportedWithItsLastLine) {
   see(false);
   const auto silent = explained();
   EXPECT_FALSE(silent.started);
@@ -145,7 +146,7 @@ TEST_F(ExplainEnd, OfARunThatNeverStartedTheLastWordsAreTold) {
   EXPECT_EQ(explained().words, limit_passed + "no rank had started");
 }
 
-TEST_F(ExplainEnd, ARankIsToBlameWhereTheTrainerItselfNamesIt) {
+TEST_F(ExplainEnd, ARankIsBlamedIfTheTrainerNamesIt) {
   see(false);
   for (const char* said : {"other: rank 2: no such device\n", "trainer: no rank 2: in sight\n", "trainer: rank x: ?\n",
                            "rank 2 ended the run: no such device\n"})
@@ -168,7 +169,7 @@ const std::string rank_1_first =
     "the job to be terminated. The first process to do so was:\n\n"
     "  Process name: [[26338,1],1]\n  Exit code:    77\n";
 
-TEST_F(ExplainEnd, WhoEndedFirstWithACodeIsNamedThoughItWasNotSeen) {
+TEST_F(ExplainEnd, TheFirstRankWithACodeIsNamedEvenIfUnseen) {
   finding_.exit_code = 77;
   see(false);
   EXPECT_EQ(explained(rank_1_first).culprit_rank, 1);
@@ -181,7 +182,7 @@ TEST_F(ExplainEnd, WhoEndedFirstWithACodeIsNamedThoughItWasNotSeen) {
   EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without writing exit.json before its first heartbeat");
 }
 
-TEST_F(ExplainEnd, OfSeveralThatLeftAtOnceTheFirstIsTheLaunchers) {
+TEST_F(ExplainEnd, OfSeveralThatLeftTogetherTheLauncherNamesTheFirst) {
   for (RankSight& sight : end_.sights) sight.gone = true;
   EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without writing exit.json in 1F0 of step 1");
 
@@ -231,39 +232,39 @@ TEST_F(ExplainEnd, TheSignalOfACommandThatIsItselfTheRankIsRankZeros) {
   EXPECT_EQ(explained().words, "rank 0 was killed by signal 11 (SIGSEGV) in 0F0 of step 1");
 }
 
-TEST_F(ExplainEnd, WhereEveryRankEndedWellTheLauncherIsToBlame) {
+TEST_F(ExplainEnd, IfEveryRankCompletedTheLauncherIsBlamed) {
   finding_.exit_code = 3;
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
-  EXPECT_EQ(explained().words, "every rank ended well, but mpirun ended with code 3");
+  EXPECT_EQ(explained().words, "every rank completed, but mpirun ended with code 3");
   EXPECT_EQ(explained("cannot clean up\n").words,
-            "every rank ended well, but mpirun ended with code 3: cannot clean up");
+            "every rank completed, but mpirun ended with code 3: cannot clean up");
   EXPECT_FALSE(explained().culprit_rank);
 }
 
 // In MPI_Finalize, behind its record.
-TEST_F(ExplainEnd, WhereEveryRankEndedWellTheProcessThatDidNotEndIsNamed) {
+TEST_F(ExplainEnd, IfEveryRankCompletedTheRemainingProcessIsNamed) {
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
   finding_.timed_out = true;
   EXPECT_EQ(explained().words,
-            limit_passed + "every rank ended well, but the processes of ranks 0, 1 and 2 did not end");
+            limit_passed + "every rank completed, but the processes of ranks 0, 1 and 2 did not end");
   EXPECT_FALSE(explained().culprit_rank);
 
   end_.sights[1].still = true;
-  EXPECT_EQ(explained().words, limit_passed + "every rank ended well, but rank 1's process did not end");
+  EXPECT_EQ(explained().words, limit_passed + "every rank completed, but rank 1's process did not end");
   EXPECT_EQ(explained().culprit_rank, 1);
 }
 
-TEST_F(ExplainEnd, ARankThatIsKilledBehindItsRunIsNamed) {
+TEST_F(ExplainEnd, ARankKilledAfterItsRunIsNamed) {
   for (RankSight& sight : end_.sights) {
     sight.exit = exit_of(sight.rank, "ok");
     sight.gone = true;
   }
   const auto finding = explained(rank_2_died);
-  EXPECT_THAT(finding.words, HasSubstr("every rank ended well, but rank 2 was killed by signal 11 (SIGSEGV) then"));
+  EXPECT_THAT(finding.words, HasSubstr("every rank completed, but rank 2 was killed by signal 11 (SIGSEGV) then"));
   EXPECT_EQ(finding.culprit_rank, 2);
 }
 
-TEST_F(ExplainEnd, OneRankThatDidNotEndWellIsEnough) {
+TEST_F(ExplainEnd, OneFailedRankIsEnough) {
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
   EXPECT_TRUE(all_ended_well(end_.sights));
   end_.sights[2].exit = exit_of(2, "error");
@@ -274,10 +275,10 @@ TEST_F(ExplainEnd, OneRankThatDidNotEndWellIsEnough) {
   EXPECT_EQ(explained().culprit_rank, 2);
 }
 
-TEST_F(ExplainEnd, RanksThatTellNothingAreQuoted) {
+TEST_F(ExplainEnd, SilentRanksAreQuoted) {
   see(false);
   end_.any_seen = true;
-  const std::string no_page = "its ranks write no heartbeat, so their actions are unknown";
+  const std::string no_page = "its ranks do not write heartbeats, so their actions are unknown";
   EXPECT_EQ(explained().words, "mpirun ended with code 1; " + no_page);
   EXPECT_EQ(explained("Traceback: KeyError\n").words,
             "mpirun ended with code 1; " + no_page + ". Last error line: Traceback: KeyError");
@@ -292,7 +293,7 @@ TEST_F(ExplainEnd, RanksThatTellNothingAreQuoted) {
             limit_passed + no_page + ". Last error line: Traceback: KeyError");
 }
 
-TEST_F(ExplainEnd, ARecordThatWasRemovedWhileTheRunLastedIsSaidToBeSo) {
+TEST_F(ExplainEnd, ARecordRemovedDuringTheRunIsReported) {
   see(false);
   end_.any_seen = true;
   for (auto& sight : end_.sights) sight.found = true;
@@ -304,7 +305,7 @@ TEST_F(ExplainEnd, ARecordThatWasRemovedWhileTheRunLastedIsSaidToBeSo) {
                 ", was removed while it ran. Last error line: trainer: rank 2: rank-2/steps.csv: cannot be written");
 }
 
-TEST_F(ExplainEnd, WhatRanksSayToOurOwnEndOfThemExplainsNothing) {
+TEST_F(ExplainEnd, RanksReactionsToOurKillAreIgnored) {
   finding_.timed_out = true;
   const std::string before = "trainer: rank 1 waits\n", after = "trainer: ended by SIGTERM\n";
   end_.said_before = before.size();
@@ -313,14 +314,14 @@ TEST_F(ExplainEnd, WhatRanksSayToOurOwnEndOfThemExplainsNothing) {
   EXPECT_THAT(explained(before + after).words, Not(HasSubstr("Last error line")));
 }
 
-TEST_F(ExplainEnd, AnExitFileAloneTellsOfARank) {
+TEST_F(ExplainEnd, AnExitFileAloneShowsARank) {
   see(false);
   end_.any_seen = true;
   end_.sights[1].exit = exit_of(1, "error");
   EXPECT_EQ(explained().culprit_rank, 1);
 }
 
-TEST_F(ExplainEnd, WhatTheTrainerItselfSaidStandsBehindTheDiagnosis) {
+TEST_F(ExplainEnd, TheTrainersMessageFollowsTheDiagnosis) {
   end_.sights[1].exit = exit_of(1, "error");
   const std::string diagnosis = "rank 1 ended with an error (exit code 1) in 1F0 of step 1";
   EXPECT_EQ(explained().words, diagnosis);

@@ -57,11 +57,10 @@ TEST_F(FindProgram, AnEmptyEntryOfPathIsTheWorkingFolder) {
 TEST_F(FindProgram, WithoutPathTheSystemsFoldersAreLookedThrough) {
   const EnvironmentVariable path("PATH", nullptr);
   EXPECT_EQ(find_program("sh").filename(), "sh");
-  EXPECT_THAT(error_of<SystemError>([] { find_program("tool"); }),
-              HasSubstr("tool is not on this machine's PATH; install it"));
+  EXPECT_THAT(error_of<SystemError>([] { find_program("tool"); }), HasSubstr("tool is not on PATH; install it"));
   const EnvironmentVariable nowhere("PATH", "/none");
   EXPECT_THAT(error_of<SystemError>([] { find_program("mpirun"); }),
-              HasSubstr("mpirun is not on this machine's PATH; install the Debian package openmpi-bin"));
+              HasSubstr("mpirun is not on PATH; install the Debian package openmpi-bin"));
 }
 
 }  // namespace

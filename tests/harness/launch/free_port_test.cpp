@@ -10,7 +10,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(FreePort, CanBeListenedAtAndIsHeldNoMore) {
+TEST(FreePort, CanBeListenedOn) {
   const auto before = open_files();
   const std::int64_t port = free_port();
   EXPECT_EQ(open_files(), before);

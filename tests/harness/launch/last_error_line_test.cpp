@@ -81,11 +81,11 @@ TEST(LastWords, TheLoadersOfAnotherLibTorchArePutInWords) {
     const EnvironmentVariable variable("LD_LIBRARY_PATH",
                                        (folder.path().string() + "/none::" + folder.path().string()).c_str());
     EXPECT_EQ(words_of(line + "_ZNK3c1010TensorImpl4dataEv\nbanner\n"),
-              "trainer: another LibTorch is loaded, which lacks _ZNK3c1010TensorImpl4dataEv" + advice);
+              "trainer: another LibTorch is loaded, but lacks _ZNK3c1010TensorImpl4dataEv" + advice);
     folder.file("libtorch_cpu.so", "");
-    EXPECT_EQ(words_of(line + "_ZTIN5torch8autograd4NodeE\n"),
-              "trainer: the LibTorch in " + folder.path().string() +
-                  " is loaded, which lacks _ZTIN5torch8autograd4NodeE" + advice);
+    EXPECT_EQ(words_of(line + "_ZTIN5torch8autograd4NodeE\n"), "trainer: the LibTorch in " + folder.path().string() +
+                                                                   " is loaded, but lacks _ZTIN5torch8autograd4NodeE" +
+                                                                   advice);
   }
   EXPECT_EQ(words_of(line + "MPI_Init\n"), line + "MPI_Init") << "no LibTorch's";
 }

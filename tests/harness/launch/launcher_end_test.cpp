@@ -25,7 +25,7 @@ const std::string rank_1_leaves = "(page $1 1 0 -1 1F0; looked_at $1 2; exit 0) 
 const std::string rank_1_left_without_a_word =
     "rank 1 ended without writing exit.json in 1F0 of step 0; rank 0 waited for it";
 
-TEST_F(EndOfALaunch, ARankThatLeavesWithoutAWordIsNamedThoughItsCommandEndedWell) {
+TEST_F(EndOfALaunch, ASilentlyLostRankIsNamedEvenIfItsCommandSucceeded) {
   const auto finding = run("page $1 0 0 -1 0F0; looked_at $1 1; exit 0");
 
   EXPECT_EQ(finding.exit_code, 0);
@@ -33,9 +33,9 @@ TEST_F(EndOfALaunch, ARankThatLeavesWithoutAWordIsNamedThoughItsCommandEndedWell
   EXPECT_EQ(finding.words, "rank 0 ended without writing exit.json in 0F0 of step 0");
 }
 
-TEST_F(EndOfALaunch, ACommandThatLeavesItsRanksToThemselvesIsToldSo) {
+TEST_F(EndOfALaunch, ACommandThatAbandonsItsRanksIsReported) {
   const std::string in_the_background =
-      " running in the background, which the sweep ended: a command must run as long as its ranks";
+      " running in the background, which the sweep killed: a command must not end before its ranks";
 
   EXPECT_EQ(run(rank_0_runs + "looked_at $1 1; exit 0").words,
             command() + " ended with code 0 and left 1 process" + in_the_background);
@@ -43,11 +43,11 @@ TEST_F(EndOfALaunch, ACommandThatLeavesItsRanksToThemselvesIsToldSo) {
             command() + " ended with code 0 and left 2 processes" + in_the_background);
 }
 
-TEST_F(EndOfALaunch, WhereAllRanksEndedWellNothingIsSaidOfWhatElseRan) {
+TEST_F(EndOfALaunch, IfAllRanksCompletedOtherProcessesAreNotMentioned) {
   EXPECT_EQ(run("page $1 0 0 -1 0F0; sleep 600 & looked_at $1 1; ended $1 0 ok 0").words, "");
 }
 
-TEST_F(EndOfALaunch, OfACommandWithoutRanksOnlyTheCodeIsTold) {
+TEST_F(EndOfALaunch, ACommandWithoutRanksIsReportedByItsCode) {
   for (const int code : {0, 3}) {
     const auto finding = run("sleep 600 & exit " + std::to_string(code), 0);
     EXPECT_EQ(finding.exit_code, code);
@@ -55,7 +55,7 @@ TEST_F(EndOfALaunch, OfACommandWithoutRanksOnlyTheCodeIsTold) {
   }
 }
 
-TEST_F(EndOfALaunch, ALauncherThatIsKilledIsNoRank) {
+TEST_F(EndOfALaunch, AKilledLauncherIsNotARank) {
   const auto finding = run(rank_0_runs + "looked_at $1 1; kill -KILL $$");
 
   EXPECT_EQ(finding.exit_code, 128 + SIGKILL);
@@ -63,7 +63,7 @@ TEST_F(EndOfALaunch, ALauncherThatIsKilledIsNoRank) {
   EXPECT_FALSE(finding.culprit_rank);
 }
 
-TEST_F(EndOfALaunch, AnMpirunThatIsToldToEndIsNoRank) {
+TEST_F(EndOfALaunch, ATerminatedMpirunIsNotARank) {
   grace_ = patience;
   const auto mpirun =
       program(folder_, "mpirun",
@@ -78,7 +78,7 @@ TEST_F(EndOfALaunch, AnMpirunThatIsToldToEndIsNoRank) {
   const auto finding = run_command({mpirun.string(), record()}, 2);
 
   EXPECT_EQ(finding.words,
-            in("mpirun") + " ended with code 1 without reporting a failed rank, as when it is signalled to end");
+            in("mpirun") + " ended with code 1 without reporting a failed rank, as if it received a signal to end");
   EXPECT_FALSE(finding.culprit_rank);
 }
 
@@ -87,7 +87,7 @@ const std::string a_rank_stops_its_launcher =
     "launcher=$$; (page $1 $rank 1 -1 ${rank}F1; looked_at $1 $ranks; kill -STOP $launcher; "
     "until [[ $(< /proc/$launcher/stat) == *') T '* ]]; do :; done; exit 0) & wait";
 
-TEST_F(EndOfALaunch, ALauncherThatWasStoppedIsToBlameForWhatItsRanksDid) {
+TEST_F(EndOfALaunch, AStoppedLauncherIsBlamedForItsRanks) {
   grace_ = 50ms;
 
   const auto finding = run("rank=0 ranks=1; " + a_rank_stops_its_launcher, 1, patience);
@@ -118,7 +118,7 @@ TEST_F(EndOfALaunch, ALauncherThatNoticesADeathHasTheTimeToEndTheOthersItself) {
 }
 
 // The launcher saw rank 0 alone, which this sweep had ended for it.
-TEST_F(EndOfALaunch, ARankThatTheSweepEndedIsNotToBlameThoughTheLauncherNamesIt) {
+TEST_F(EndOfALaunch, ARankKilledByTheSweepIsNotBlamed) {
   grace_ = 200ms;
 
   const auto finding = run(rank_1_leaves + rank_0_runs +
@@ -130,7 +130,7 @@ TEST_F(EndOfALaunch, ARankThatTheSweepEndedIsNotToBlameThoughTheLauncherNamesIt)
   EXPECT_EQ(finding.words, rank_1_left_without_a_word);
 }
 
-TEST_F(EndOfALaunch, ALauncherThatGoesOnWithoutItsRanksIsEndedBeforeTheTimeLimit) {
+TEST_F(EndOfALaunch, ALauncherWithoutRanksIsEndedBeforeTheTimeLimit) {
   grace_ = 50ms;
 
   const auto finding = run(rank_1_leaves + rank_0_runs + "while :; do sleep 600; done", 2, 5s);
@@ -140,7 +140,7 @@ TEST_F(EndOfALaunch, ALauncherThatGoesOnWithoutItsRanksIsEndedBeforeTheTimeLimit
 }
 
 // Or though a page is a pipe, which waits for a writer at its opening.
-TEST_F(EndOfALaunch, TheTimeLimitIsToldThoughTheCommandEndsWellWhenItIsAsked) {
+TEST_F(EndOfALaunch, TheTimeLimitIsReportedEvenIfTheCommandExitsWithZero) {
   for (const char* body : {"trap 'exit 0' TERM; page $1 0 0 -1 0F0; sleep 600 & wait",
                            "mkdir -p $1/rank-0; mkfifo $1/rank-0/progress; exec sleep 600"}) {
     const auto finding = run(body, 1, 500ms);
@@ -150,7 +150,7 @@ TEST_F(EndOfALaunch, TheTimeLimitIsToldThoughTheCommandEndsWellWhenItIsAsked) {
   }
 }
 
-TEST_F(EndOfALaunch, TheLastWordsAreHeardHoweverMuchWasSaidBefore) {
+TEST_F(EndOfALaunch, TheLastLineIsFoundAfterAnyAmountOfOutput) {
   const auto finding =
       run("head -c 10000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo 'rank: rank 0: no such device' >&2; exit 2");
 
@@ -159,7 +159,7 @@ TEST_F(EndOfALaunch, TheLastWordsAreHeardHoweverMuchWasSaidBefore) {
 }
 
 // The judge, or another launch, may have opened all that may be open.
-TEST_F(EndOfALaunch, WhereProcessesCannotBeLookedAtNothingIsTakenForEndedAndNothingIsLeft) {
+TEST_F(EndOfALaunch, WithoutProcNothingIsTakenForEndedAndNothingIsLeft) {
   std::unique_ptr<NoMoreFiles> full;
   at_glance_ = [&] {
     if (!full && fs::exists(folder_ / "pids")) full = std::make_unique<NoMoreFiles>();
@@ -194,7 +194,7 @@ TEST_F(EndOfALaunch, IsSeenThoughEndsOfChildrenWereIgnored) {
 }
 
 // mpirun and the ranks of a run that is to stop after some step.
-TEST_F(EndOfALaunch, RanksThatStoppedAsTheyWereAskedToAreWaitedFor) {
+TEST_F(EndOfALaunch, RanksThatStopOnRequestAreAwaited) {
   grace_ = 100ms;
 
   const auto finding =
@@ -225,7 +225,7 @@ class LauncherOfAProgram : public LaunchTest {
   static constexpr const char* a_while = "looked_at $1 0; ";
 };
 
-TEST_F(LauncherOfAProgram, ThatStartedNothingIsToBlame) {
+TEST_F(LauncherOfAProgram, ThatStartedNothingIsBlamed) {
   EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
                                                  HasSubstr("no process of rank was seen of the 2 asked for")));
   EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
@@ -234,20 +234,20 @@ TEST_F(LauncherOfAProgram, ThatStartedNothingIsToBlame) {
   EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing within the time limit"));
 }
 
-TEST_F(LauncherOfAProgram, WhoseProcessesWereSeenIsNotToBlameForWhatTheyDid) {
+TEST_F(LauncherOfAProgram, WhoseProcessesWereSeenIsNotBlamed) {
   const auto finding = launched("RANKS; exit 3", std::string(a_while) + "exit 3");
 
   EXPECT_EQ(finding.words, in("launcher") + " ended with code 3 before any rank had started");
 }
 
 // As where the ranks run on another machine.
-TEST_F(LauncherOfAProgram, WhoseRanksLeftTracesIsNotToBlameThoughNoProcessWasSeen) {
+TEST_F(LauncherOfAProgram, WhoseRanksLeftTracesIsNotBlamed) {
   const auto finding = launched("for rank in 0 1; do page $2 $rank 0 -1 0F0; ended $2 $rank ok 0; done", "exit 0");
 
   EXPECT_EQ(finding.words, "");
 }
 
-TEST_F(LauncherOfAProgram, WhoseRanksAreEachAloneIsToBlameUnlessTheyAreThreads) {
+TEST_F(LauncherOfAProgram, WhoseRanksAreSeparateWorldsIsBlamedUnlessThreads) {
   const auto rank_of = [&](const std::string& transport) {
     return "mkdir -p $1; echo '{\"transport\": \"" + transport + "\", \"world_size\": 1}' > $1/manifest.json; " +
            a_while;

@@ -10,7 +10,7 @@ LauncherSight sight() {
   LauncherSight sight;
   sight.launcher = "mpirun";
   sight.program = "plumbline-pipeline";
-  sight.asked = 3;
+  sight.requested = 3;
   sight.processes = 3;
   sight.any_rank = true;
   sight.folder = "out/launches/a";
@@ -51,13 +51,13 @@ This usually is caused by:
 --------------------------------------------------------------------------
 )";
 
-TEST(LauncherFault, WordsOfSlotsAreNoFaultOnceARankWasSeen) {
+TEST(LauncherFault, SlotMessagesAreIgnoredOnceARankWasSeen) {
   LauncherSight well = sight();
   well.said = few_slots;
   EXPECT_EQ(fault(well), "none");
 }
 
-TEST(LauncherFault, ALauncherThatDidItsWorkHasNoneHoweverTheRunEnded) {
+TEST(LauncherFault, AWorkingLauncherIsNotBlamed) {
   LauncherSight well = sight();
   EXPECT_EQ(fault(well), "none");
   well.world_size = 3;
@@ -94,16 +94,16 @@ TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
             "mpirun has too few slots for 3 ranks; it printed: There are not enough slots available in the system to "
             "satisfy the 64 slots that were requested by the application:. Add --map-by :OVERSUBSCRIBE to the key "
             "launcher of "
-            "the sweep file, give it a host file with more slots, or ask for fewer ranks");
+            "the sweep file, give it a host file with more slots, or request fewer ranks");
 }
 
-TEST(LauncherFault, OneProcessInPlaceOfSeveral) {
+TEST(LauncherFault, OneProcessInsteadOfSeveral) {
   LauncherSight one = sight();
   one.processes = 1;
   one.world_size = 1;
 
   EXPECT_EQ(fault(one),
-            "mpirun started one process of plumbline-pipeline where 3 were asked for; correct the key launcher of the "
+            "mpirun started one process of plumbline-pipeline , but 3 were requested; correct the key launcher of the "
             "sweep file");
 }
 
@@ -111,7 +111,7 @@ TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
   LauncherSight alone = sight();
   alone.world_size = 1;
   EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that do not form"),
-                                  HasSubstr("world size 1 (3 were asked for"), HasSubstr("another MPI")));
+                                  HasSubstr("world size 1 (3 were requested"), HasSubstr("another MPI")));
 
   alone.world_size.reset();
   alone.any_rank = false;
@@ -138,9 +138,9 @@ prterun detected that one or more processes exited with non-zero status,
 TEST(LauncherFault, FewerOrMoreRanks) {
   LauncherSight other = sight();
   other.world_size = 2;
-  EXPECT_THAT(fault(other), HasSubstr("mpirun started 2 ranks where 3 were asked for"));
+  EXPECT_THAT(fault(other), HasSubstr("mpirun started 2 ranks , but 3 were requested"));
   other.world_size = 4;
-  EXPECT_THAT(fault(other), HasSubstr("mpirun started 4 ranks where 3 were asked for"));
+  EXPECT_THAT(fault(other), HasSubstr("mpirun started 4 ranks , but 3 were requested"));
 }
 
 TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
@@ -163,7 +163,7 @@ TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
 TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
   LauncherSight full = sight();
   full.any_rank = false;
-  full.asked = 1;
+  full.requested = 1;
   const std::string words = "srun: error: Unable to create step for job 1: More processors requested than permitted";
   for (const char* behind : {"", "\n", "\n\nmore\n"}) {
     full.said = words + behind;

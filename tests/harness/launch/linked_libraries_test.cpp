@@ -9,7 +9,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(LinkedLibraries, OfThisProgramAreFilesThatAreThere) {
+TEST(LinkedLibraries, OfThisProgramExist) {
   const auto libraries = linked_libraries(std::filesystem::read_symlink("/proc/self/exe"));
 
   EXPECT_THAT(libraries,
@@ -54,7 +54,7 @@ TEST(LinkedLibraries, TheQuestionLeavesNothingInTheWorkingFolder) {
   EXPECT_TRUE(std::filesystem::is_empty(here.path()));
 }
 
-TEST(LinkedLibraries, CtrlCWhileTheyAreAskedForIsNoAnswer) {
+TEST(LinkedLibraries, CtrlCInterruptsTheQuestion) {
   EXPECT_THAT(error_of<SystemError>([] { libraries_told_by("kill -INT $PPID; while :; do :; done"); }),
               StartsWith("stopped by SIGINT"));
 }

@@ -62,7 +62,7 @@ class WatchedRanks : public ::testing::Test {
   ProcessTree tree_;
 };
 
-TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
+TEST_F(WatchedRanks, AreSeenOnceTheyHaveAHeartbeat) {
   RankWatch watch(record_, 2, tree_);
   watch.glance();
   EXPECT_FALSE(watch.any_seen());
@@ -98,7 +98,7 @@ TEST_F(WatchedRanks, ARankThatIsSeenForTheFirstTimeHasNotHungYet) {
   EXPECT_FALSE(watch.sights()[0].still);
 }
 
-TEST_F(WatchedRanks, ARankThatGoesWithoutAWordOrInAnErrorIsTrouble) {
+TEST_F(WatchedRanks, ASilentlyLostOrFailedRankIsTrouble) {
   for (const std::string status : {"", "error", "timeout", "ok", "stopped"}) {
     std::filesystem::remove_all(record_);
     const auto rank = start(0);
@@ -114,7 +114,7 @@ TEST_F(WatchedRanks, ARankThatGoesWithoutAWordOrInAnErrorIsTrouble) {
   }
 }
 
-TEST_F(WatchedRanks, WhoGoesIsNumberedByTheGlanceThatMissedIt) {
+TEST_F(WatchedRanks, LostRanksAreOrderedByThePollThatMissedThem) {
   const auto first = start(0), second = start(1), third = start(2), fourth = start(3);
   RankWatch watch(record_, 4, tree_);
   watch.glance();
@@ -132,7 +132,7 @@ TEST_F(WatchedRanks, WhoGoesIsNumberedByTheGlanceThatMissedIt) {
   EXPECT_FALSE(sights[2].gone);
 }
 
-TEST_F(WatchedRanks, OfAStoppedRankThePageOfThatMomentCounts) {
+TEST_F(WatchedRanks, AStoppedRanksHeartbeatOfThatMomentCounts) {
   const auto rank = start(0);
   RankWatch watch(record_, 1, tree_);
   watch.glance();
@@ -149,7 +149,7 @@ TEST_F(WatchedRanks, OfAStoppedRankThePageOfThatMomentCounts) {
   EXPECT_EQ(sight.action, "0F0");
 }
 
-TEST_F(WatchedRanks, ATracerIsToldApartFromASignal) {
+TEST_F(WatchedRanks, ATracerIsDistinguishedFromASignal) {
   const auto page = folder_of(0) / "progress";
   const ChildProcess rank([&] {
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
@@ -165,7 +165,7 @@ TEST_F(WatchedRanks, ATracerIsToldApartFromASignal) {
   EXPECT_EQ(watch.sights()[0].action, "0F0");
 }
 
-TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsPageWhereAnotherWasSeen) {
+TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsHeartbeat) {
   const auto dead = start(1);
   dead->die();
   ::waitpid(dead->pid(), nullptr, 0);
@@ -202,7 +202,7 @@ TEST_F(WatchedRanks, ARankThatCannotBeLookedForHasNotDiedUnseen) {
   }
 }
 
-TEST_F(WatchedRanks, APageOfAProcessThatIsNotOfTheTreeIsNobodys) {
+TEST_F(WatchedRanks, AHeartbeatOfAForeignProcessIsIgnored) {
   { ProgressPage(folder_of(0) / "progress").update({.step = 1}); }
   RankWatch watch(record_, 1, tree_);
   watch.glance();
@@ -210,7 +210,7 @@ TEST_F(WatchedRanks, APageOfAProcessThatIsNotOfTheTreeIsNobodys) {
   EXPECT_TRUE(watch.any_seen()) << "its folder is there";
 }
 
-TEST_F(WatchedRanks, APageOfAProcessThatLivesOutsideOfTheTreeIsNobodysThoughOtherRanksWereSeen) {
+TEST_F(WatchedRanks, AHeartbeatOfAForeignProcessIsIgnoredEvenIfOtherRanksWereSeen) {
   const auto rank = start(0);
   folder_of(1);
   { ProgressPage(folder_of(1) / "progress").update({.step = 1}); }
@@ -223,7 +223,7 @@ TEST_F(WatchedRanks, APageOfAProcessThatLivesOutsideOfTheTreeIsNobodysThoughOthe
   EXPECT_FALSE(watch.is_rank(::getpid()));
 }
 
-TEST_F(WatchedRanks, StayWhomTheyWereSeenToBeWhenTheirRecordIsGone) {
+TEST_F(WatchedRanks, KeepTheirNumbersWhenTheirRecordIsRemoved) {
   const auto rank = start(0, 1);
   RankWatch watch(record_, 1, tree_);
   watch.glance();
@@ -235,7 +235,7 @@ TEST_F(WatchedRanks, StayWhomTheyWereSeenToBeWhenTheirRecordIsGone) {
 }
 
 // A second by design: shorter pauses are those of a busy machine.
-TEST_F(WatchedRanks, ARankThatNoLongerNapsInItsWaitHangs) {
+TEST_F(WatchedRanks, ARankThatStopsPollingHangs) {
   const auto hangs = start(0, 2), leaves = start(1);
   const auto page = folder_of(2) / "progress";
   const ChildProcess looks([&] {
@@ -302,7 +302,7 @@ TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
 
   EXPECT_EQ(watch.sights()[1].peer, 2);
   EXPECT_THAT(diagnose(watch.sights(), std::nullopt).words,
-              "a deadline passed: rank 2 made no progress; it was last seen on another host, whose heartbeats are not "
+              "a wait timed out: rank 2 made no progress; it was last seen on another host, whose heartbeats are not "
               "visible here; ranks 0 and 1 waited for it");
 }
 
@@ -370,7 +370,7 @@ TEST(PlacesInMesh, AManifestThatIsBeingWrittenDoesNotHideTheOthers) {
   }
 }
 
-TEST(PlacesInMesh, ThereAreNoneAsLongAsNoReplicaTellsTheMesh) {
+TEST(PlacesInMesh, AreUnknownUntilAManifestHasTheMesh) {
   const TemporaryFolder folder;
   EXPECT_THAT(places_in_mesh(folder / "not there yet"), IsEmpty());
   folder.file("replica-0/manifest.json", "{\"schema\": ");

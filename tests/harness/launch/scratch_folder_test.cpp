@@ -22,7 +22,7 @@ void age(const fs::path& folder) {
   fs::last_write_time(folder, fs::file_time_type::clock::now() - 1h);
 }
 
-TEST(ScratchFolder, GoesWithAllThatIsInIt) {
+TEST(ScratchFolder, IsRemovedWithItsContents) {
   const TemporaryFolder parent;
   std::optional<ScratchFolder> scratch(std::in_place, 0, std::vector<fs::path>{parent.path()});
   std::ofstream(fs::path(scratch->path()) / "segment") << "bytes";
@@ -33,7 +33,7 @@ TEST(ScratchFolder, GoesWithAllThatIsInIt) {
 }
 
 // A plumbline ended by SIGKILL cannot tidy up; segments in memory would stay until the machine starts again.
-TEST(ScratchFolder, OfADeadPlumblineGoesAndThatOfALivingOneStaysHoweverOld) {
+TEST(ScratchFolder, OfADeadProcessIsRemovedAndOfALivingOneKept) {
   const TemporaryFolder parent;
   const ScratchFolder living(0, {parent.path()});
   age(living.path());
@@ -52,7 +52,7 @@ TEST(ScratchFolder, OfADeadPlumblineGoesAndThatOfALivingOneStaysHoweverOld) {
   EXPECT_TRUE(fs::exists(living.path()));
 }
 
-TEST(ScratchFolder, AYoungOneIsLeftAsItMayBeAboutToBeLocked) {
+TEST(ScratchFolder, AYoungOneIsKeptBecauseItMayBeLockedSoon) {
   const TemporaryFolder parent;
   const fs::path young = parent / "plumbline-run-young";
   fs::create_directory(young);
@@ -63,7 +63,7 @@ TEST(ScratchFolder, AYoungOneIsLeftAsItMayBeAboutToBeLocked) {
 }
 
 // Only root can make such a folder here; to others it is one more that stays.
-TEST(ScratchFolder, OneOfAnotherUserIsLeftToThem) {
+TEST(ScratchFolder, OfAnotherUserIsKept) {
   const TemporaryFolder parent;
   const fs::path theirs = parent / "plumbline-run-theirs";
   fs::create_directory(theirs);
@@ -91,7 +91,7 @@ TEST(ScratchFolder, LeavesNoFileOpen) {
 }
 
 // Some file systems have none; here no file can be opened for one.
-TEST(ScratchFolder, WithoutALockTheFirstThatWasMadeIsTaken) {
+TEST(ScratchFolder, WithoutLocksTheFirstOneIsUsed) {
   const TemporaryFolder parent;
   rlimit usual{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
@@ -109,14 +109,14 @@ TEST(ScratchFolder, WithoutALockTheFirstThatWasMadeIsTaken) {
 }
 
 // Too little asked for, and ranks die of SIGBUS in the middle of a run.
-TEST(ScratchFolder, EachRankNeedsRoomForItsSegmentBesideTheSession) {
+TEST(ScratchFolder, EachRankNeedsRoomForItsSegment) {
   constexpr std::int64_t mebibyte = 1 << 20;
   EXPECT_EQ(ScratchFolder::bytes_for(0), 16 * mebibyte);
   EXPECT_EQ(ScratchFolder::bytes_for(8), (16 + 8 * 4) * mebibyte);
 }
 
 // On a machine so loaded that it stood still between two lines, its folder looks left behind.
-TEST(ScratchFolder, TakenByAnotherPlumblineBeforeItIsLockedIsMadeAgain) {
+TEST(ScratchFolder, TakenByAnotherProcessIsMadeAgain) {
   const TemporaryFolder parent;
   int taken = 0;
 

@@ -49,7 +49,7 @@ class SingleCopy : public LaunchTest {
   }
 };
 
-TEST_F(SingleCopy, IsTurnedOffWhereItIsNotAllowedUnlessTheUserSaysOtherwise) {
+TEST_F(SingleCopy, IsTurnedOffIfForbiddenUnlessTheUserSetsIt) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(tell(false, nullptr), ::testing::ExitedWithCode(0), HasSubstr("[none ^cma]"));
   EXPECT_EXIT(tell(false, "cma"), ::testing::ExitedWithCode(0), HasSubstr("[cma ^cma]"));

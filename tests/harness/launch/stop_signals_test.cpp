@@ -33,13 +33,13 @@ TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
                                      {SIGQUIT, "SIGQUIT"},
                                      {SIGPIPE, "SIGPIPE"}}) {
     const Disposition usual(signal, SIG_DFL);  // whoever started the tests may have had them ignored, as nohup does
-    StopSignals asked, waited;
-    EXPECT_FALSE(asked.asked());
-    EXPECT_STREQ(asked.name(), "");
+    StopSignals signals, waited;
+    EXPECT_FALSE(signals.stop_requested());
+    EXPECT_STREQ(signals.name(), "");
     ::raise(signal);
-    EXPECT_TRUE(asked.asked());
-    EXPECT_TRUE(asked.asked()) << "also later";
-    EXPECT_STREQ(asked.name(), name);
+    EXPECT_TRUE(signals.stop_requested());
+    EXPECT_TRUE(signals.stop_requested()) << "also later";
+    EXPECT_STREQ(signals.name(), name);
 
     EXPECT_FALSE(waited.wait(0ms)) << "the other took it";
     ::raise(signal);
@@ -52,10 +52,10 @@ TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
 TEST(StopSignals, TheFirstOneIsKept) {
   StopSignals signals;
   ::raise(SIGTERM);
-  signals.asked();
+  signals.stop_requested();
   ::raise(SIGINT);
 
-  EXPECT_TRUE(signals.asked());
+  EXPECT_TRUE(signals.stop_requested());
 
   EXPECT_STREQ(signals.name(), "SIGTERM");
 }
@@ -67,7 +67,7 @@ TEST(StopSignals, AChildThatEndsWakesAndStopsNothing) {
   EXPECT_FALSE(signals.wait(10s));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
   ::raise(SIGCHLD);
-  EXPECT_FALSE(signals.asked());
+  EXPECT_FALSE(signals.stop_requested());
   EXPECT_STREQ(signals.name(), "");
 }
 
@@ -84,7 +84,7 @@ TEST(StopSignals, WhatIsIgnoredStopsNothing) {
     const Disposition ignored(signal, SIG_IGN);
     StopSignals signals;
     ::raise(signal);
-    EXPECT_FALSE(signals.asked()) << signal;
+    EXPECT_FALSE(signals.stop_requested()) << signal;
     EXPECT_FALSE(signals.wait(0ms)) << signal;
   }
 }
@@ -95,7 +95,7 @@ TEST(StopSignals, WhatIsSentToAProcessInTheBackgroundStopsIt) {
     const Disposition ignored(signal, SIG_IGN);
     StopSignals signals;
     ::raise(signal);
-    EXPECT_TRUE(signals.asked()) << signal;
+    EXPECT_TRUE(signals.stop_requested()) << signal;
   }
 }
 

@@ -52,7 +52,7 @@ class CalibratedCells : public RunSweep {
   Verdict begun_;
 };
 
-TEST_F(CalibratedCells, CellsOfACalibrationThatFailedAreNotRunAndSaidToBe) {
+TEST_F(CalibratedCells, CasesOfAFailedCalibrationAreReportedAsNotRun) {
   begin_calibration();
 
   EXPECT_FALSE(begun_.holds);
@@ -63,7 +63,7 @@ TEST_F(CalibratedCells, CellsOfACalibrationThatFailedAreNotRunAndSaidToBe) {
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("FAILED\n  "));
 }
 
-TEST_F(CalibratedCells, ACalibrationIsGoneOnWithAndItsCellsAreHeldToItsLimits) {
+TEST_F(CalibratedCells, AResumedCalibrationSetsTheLimitsOfItsCases) {
   begin_calibration();
 
   const auto result = run();
@@ -102,7 +102,7 @@ TEST_F(CalibratedCells, WhatIsCalibratedIsNotCalibratedAgain) {
   EXPECT_THAT(calls(), IsEmpty());
 }
 
-TEST_F(CalibratedCells, OneThatForbidsWhatHarmlessChangesDoLeavesItsCellsWithoutAVerdict) {
+TEST_F(CalibratedCells, ACalibrationThatEquivalentChangesExceedLeavesItsCasesUnjudged) {
   begin_calibration(0.9);
 
   const auto result = run();
@@ -113,7 +113,7 @@ TEST_F(CalibratedCells, OneThatForbidsWhatHarmlessChangesDoLeavesItsCellsWithout
   EXPECT_THAT(judged_, IsEmpty());
 }
 
-TEST_F(CalibratedCells, TheSecondRunIsHeldToTheSameLimitsAndDumpedAlready) {
+TEST_F(CalibratedCells, TheSecondRunUsesTheSameLimitsAndIsAlreadyDumped) {
   begin_calibration();
   const auto judge = services_.judge;
   std::vector<fs::path> candidates;
@@ -135,7 +135,7 @@ TEST_F(CalibratedCells, TheSecondRunIsHeldToTheSameLimitsAndDumpedAlready) {
   EXPECT_THAT(bytes_of(out_ / "launches/again-a-1f1b-w2/run.toml"), HasSubstr("step-initial.safetensors"));
 }
 
-TEST_F(CalibratedCells, TheDeviceAndOtherModelsOfGpusAreTheTrainersToKnow) {
+TEST_F(CalibratedCells, TrainersGetTheDeviceAndWhetherGpusAreMixed) {
   cells("device = \"cuda\"\nmixed_gpus = true\n");
   begin_calibration();
 
@@ -147,7 +147,7 @@ TEST_F(CalibratedCells, TheDeviceAndOtherModelsOfGpusAreTheTrainersToKnow) {
               AllOf(HasSubstr("plumbline-pipeline --mixed-gpus "), HasSubstr(" --device cuda")));
 }
 
-TEST_F(CalibratedCells, WhatACellTrainsOtherwiseIsCalibratedSo) {
+TEST_F(CalibratedCells, ACasesOwnSettingsAreCalibrated) {
   cells("optimizers = [\"sgd\"]\n");
   shadow_ends_with(1);
 
@@ -156,7 +156,7 @@ TEST_F(CalibratedCells, WhatACellTrainsOtherwiseIsCalibratedSo) {
   EXPECT_THAT(bytes_of(out_ / "calibrations/a-sgd/run.toml"), HasSubstr("optimizer = 'sgd'"));
 }
 
-TEST_F(CalibratedCells, TheOrderOfSummingIsTheCalibrationsToo) {
+TEST_F(CalibratedCells, TheCalibrationSumsInTheCasesOrder) {
   folder_.file("down.csv", "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n");
   sweep_file(
       "tier = \"calibrated\"\nchecks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [2]\nschedules = "

@@ -34,17 +34,17 @@ TEST(CellPatterns, AnIdWithACommaInItIsNamedAsAWhole) {
   EXPECT_THAT(cells_named({"odd,one-afab-w1"}, cell_ids), ElementsAre("odd,one-afab-w1"));
 }
 
-TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
+TEST(CellPatterns, PatternsWithoutAMatchAreRefusedWithNearIds) {
   EXPECT_THAT(refusal({"tied-1f1b-w22"}),
-              AllOf(HasSubstr("--cells: \"tied-1f1b-w22\" is no case of this sweep; did you mean \"tied-1f1b-w2\""),
+              AllOf(HasSubstr("--cells: \"tied-1f1b-w22\" is not a case of this sweep; did you mean \"tied-1f1b-w2\""),
                     HasSubstr("(--list prints them all)")));
   EXPECT_THAT(refusal({"*-zb-b-w4"}), HasSubstr("matches no case of this sweep; did you mean \"tied-zb-v-w4\""));
   EXPECT_THAT(refusal({"*-w4,*-w9"}), HasSubstr("\"*-w9\" matches no case")) << "each of several must match";
   EXPECT_THAT(refusal({"qqqqqqqqqqqqqqqqqqqqqq"}), Not(HasSubstr("did you mean")));
 }
 
-TEST(CellPatterns, AnOptionThatNamesNothingIsRefused) {
-  for (const std::string nothing : {"", ",", " , "}) EXPECT_THAT(refusal({nothing}), HasSubstr("names no case"));
+TEST(CellPatterns, AnEmptyOptionIsRefused) {
+  for (const std::string nothing : {"", ",", " , "}) EXPECT_THAT(refusal({nothing}), HasSubstr("--cells: is empty"));
 }
 
 TEST(CellPatterns, AStarThatMatchesNothingElseMatchesTheEmptyText) {

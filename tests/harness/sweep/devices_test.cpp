@@ -22,7 +22,7 @@ class Devices : public RunSweep {
   const EnvironmentVariable own_{variable, nullptr};  ///< put back at the end
 };
 
-TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {
+TEST_F(Devices, AllTrainersGetTheDeviceAndASingleRunSeesAllGpus) {
   EXPECT_TRUE(run().verdict.holds);
 
   EXPECT_EQ(sees("a"), "all\n");
@@ -31,7 +31,7 @@ TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {
     EXPECT_THAT(bytes_of(folder_ / "out/launches" / id / "command.txt"), HasSubstr(" --device cuda")) << id;
 }
 
-TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwnOfThoseThatTheSweepMaySee) {
+TEST_F(Devices, ParallelRunsHaveTheirOwnVisibleGpus) {
   struct Case {
     const char *visible, *reference, *candidate;
     int jobs;
@@ -63,7 +63,7 @@ TEST_F(Devices, MoreJobsThanVisibleGpusAreRefused) {
 }
 
 // Which values the variable may not have: visible_gpus_test.cpp.
-TEST_F(Devices, ThatCannotBeHadAreToldBeforeTheFirstRun) {
+TEST_F(Devices, MissingDevicesAreReportedBeforeTheFirstRun) {
   for (const char* none : {"", "-1"}) {
     setenv(variable, none, 1);
     EXPECT_THAT(error_of<SystemError>([&] { run(); }),

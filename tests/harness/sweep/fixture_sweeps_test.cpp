@@ -13,7 +13,7 @@ namespace {
 const std::size_t schedules = schedule_names().size();
 
 /// What issue and documents promise of the default sweep, counted.
-TEST(DefaultSweep, HoldsEverythingItPromises) {
+TEST(DefaultSweep, CoversWhatItPromises) {
   const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
 
   std::map<std::string, std::set<std::int64_t>> worlds;  // of each model, optimizer and schedule
@@ -77,7 +77,7 @@ TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimizer) {
   EXPECT_EQ(microbatches[5], 16U) << "it needs two a rank, and 8 more are the next";
 }
 
-TEST(FullSweep, IsTheWholeProductAndSaysWhatCannotBe) {
+TEST(FullSweep, IsTheWholeProductAndNamesImpossibleCases) {
   const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/full.toml"));
 
   EXPECT_EQ(plan.cells.size() + plan.not_applicable.size(), 4 * schedules * 8);

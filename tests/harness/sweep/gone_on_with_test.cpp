@@ -17,7 +17,7 @@ class RunOfTwoParts : public RunSweep {
   const fs::path begun_ = folder_ / "out/launches" / ("begun-" + std::string(id));
 };
 
-TEST_F(RunOfTwoParts, TheFirstIsStoppedAndTheSecondGoesOnFromItsCheckpointAndIsJudged) {
+TEST_F(RunOfTwoParts, TheFirstStopsAndTheSecondResumesItsCheckpointAndIsJudged) {
   behave("case $record in */begun-*) mkdir -p $5/step-00000003; echo kept > $5/step-00000003/model ;; esac\n");
 
   const auto result = run();
@@ -36,7 +36,7 @@ TEST_F(RunOfTwoParts, TheFirstIsStoppedAndTheSecondGoesOnFromItsCheckpointAndIsJ
   EXPECT_FALSE(fs::exists(begun_ / "checkpoints")) << "it is as large as the model";
 }
 
-TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
+TEST_F(RunOfTwoParts, AFailedFirstPartFailsTheCaseWithItsMessage) {
   behave("case $record in */begun-*) page $record $me 1 -1 ${me}B3; exit 1 ;; esac\n");
 
   const auto result = run();
@@ -44,13 +44,13 @@ TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
   EXPECT_FALSE(result.verdict.holds);
   ASSERT_FALSE(judged_.empty());
   EXPECT_EQ(judged_[0].launch->exit_code, 1);
-  EXPECT_THAT(judged_[0].launch->words, HasSubstr("the first segment of the run failed"));
+  EXPECT_THAT(judged_[0].launch->words, HasSubstr("the first part of the run failed"));
   EXPECT_FALSE(judged_[0].launch->culprit_rank) << "a rank of another launch than the one that is judged";
   EXPECT_FALSE(judged_[0].launch->started);
   EXPECT_EQ(to_json(read_launch_finding(folder_ / "out/launches" / id / "finding.json")), to_json(*judged_[0].launch));
 }
 
-TEST_F(RunOfTwoParts, TheCheckpointStaysWhereTheSecondPartFails) {
+TEST_F(RunOfTwoParts, TheCheckpointStaysIfTheSecondPartFails) {
   behave("case $record in */begun-*) mkdir -p $5/step-00000003 ;; *a-1f1b*) exit 1 ;; esac\n");
 
   EXPECT_FALSE(run().verdict.holds);
@@ -74,7 +74,7 @@ TEST_F(RunSweep, TheReferenceMayMakeTheFirstPart) {
   EXPECT_THAT(bytes_of(folder_ / "out/launches" / id / "command.txt"), HasSubstr("fake-mpirun -n 3"));
 }
 
-TEST_F(RunSweep, TheReferenceMakesAFirstPartOnOneRankAlone) {
+TEST_F(RunSweep, TheReferenceRunsAFirstPartOnlyOnOneRank) {
   folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\nsteps = 5\n");
   const auto refused = [&](const std::string& cell) {
     sweep_file("[[cell]]\nrun = \"a.toml\"\nschedule = \"sequential\"\n" + cell);

@@ -57,7 +57,7 @@ TEST_F(Jobs, SixteenCellsOfTwoRanksOnFourSlotsTakeEightRounds) {
   EXPECT_THAT(lines_of("inside"), ElementsAre("1", "2")) << "never more than two at a time";
 }
 
-TEST_F(Jobs, TheVerdictIsInTheFilesOrderWhateverEndsFirst) {
+TEST_F(Jobs, TheVerdictIsInTheFilesOrder) {
   options_.jobs = 8;
   behave("[ $(basename $record) = a-1f1b-w1 ] && sleep 0.6\n");
 
@@ -67,7 +67,7 @@ TEST_F(Jobs, TheVerdictIsInTheFilesOrderWhateverEndsFirst) {
   EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
 }
 
-TEST_F(Jobs, ARankThatIsKilledEndsItsOwnCellAlone) {
+TEST_F(Jobs, AKilledRankEndsOnlyItsCase) {
   options_.jobs = 8;
   behave(
       "[ $(basename $record) = a-1f1b-w2 ] && { page $record $me 1 -1 ${me}B3; sleep 0.2; [ $me = 1 ] && kill -KILL "
@@ -81,7 +81,7 @@ TEST_F(Jobs, ARankThatIsKilledEndsItsOwnCellAlone) {
   EXPECT_THAT(killed->launch->words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in 1B3 of step 1"));
 }
 
-TEST_F(Jobs, CtrlCEndsAllThatRun) {
+TEST_F(Jobs, CtrlCEndsAllRuns) {
   options_.jobs = 8;
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
   behave(
@@ -96,7 +96,7 @@ TEST_F(Jobs, CtrlCEndsAllThatRun) {
 }
 
 // As by "| head": what runs beside the one that is told of would go on without plumbline.
-TEST_F(Jobs, WhoReadsTheLogAndGoesStopsAllThatRun) {
+TEST_F(Jobs, AClosedLogStopsAllRuns) {
   options_.jobs = 8;
   behave("[ $(basename $record) = b ] && { echo $$ > $base/pid; sleep 600; }\n");
   int ends[2] = {-1, -1};

@@ -19,7 +19,7 @@ class JudgeAgain : public FinishedSweepFolder {
   std::string page() const { return bytes_of(folder_ / "out" / "report.html"); }
 };
 
-TEST_F(JudgeAgain, GivesTheVerdictOfTheRecordsWithEverythingThatWasAsked) {
+TEST_F(JudgeAgain, GivesTheVerdictWithAllRequests) {
   const Verdict verdict = judge();
 
   EXPECT_TRUE(verdict.holds);
@@ -32,7 +32,7 @@ TEST_F(JudgeAgain, GivesTheVerdictOfTheRecordsWithEverythingThatWasAsked) {
               AllOf(HasSubstr("<title>Holds in part: 1 of 3 cases - kept"), HasSubstr("computed the same bits")));
 }
 
-TEST_F(JudgeAgain, HoldsTheRecordsToWhatWasAskedOfTheRuns) {
+TEST_F(JudgeAgain, ComparesTheRecordsWithTheirRequests) {
   const auto ask = [&](const std::string& launch, const Json& seed) {
     write_json(folder_ / "out" / "launches" / launch / "request.json",
                {{"schema", "plumbline-request/1"}, {"seed", seed}});
@@ -54,7 +54,7 @@ TEST_F(JudgeAgain, HoldsTheRecordsToWhatWasAskedOfTheRuns) {
   EXPECT_EQ(result_of(judge().cells.at(0), "as_asked").outcome, Outcome::differs);
 }
 
-TEST_F(JudgeAgain, OneDigestChangedInAKeptRecordIsRedAndReportAloneDoesNotSeeIt) {
+TEST_F(JudgeAgain, FindsAChangedDigestThatReportDoesNotSee) {
   judge();
   const fs::path table = folder_ / "out/cells/c/rank-1/tensors.csv";
   std::string text = bytes_of(table);
@@ -73,7 +73,7 @@ TEST_F(JudgeAgain, OneDigestChangedInAKeptRecordIsRedAndReportAloneDoesNotSeeIt)
   EXPECT_THAT(page(), AllOf(HasSubstr("<title>Does not hold"), Not(HasSubstr("computed the same bits"))));
 }
 
-TEST_F(JudgeAgain, ACellThatWasInterruptedOrHasNoFindingWasNotRun) {
+TEST_F(JudgeAgain, InterruptedCasesWereNotRun) {
   const fs::path finding = folder_ / "out/launches/c/finding.json";
   LaunchFinding interrupted = read_launch_finding(finding);
   interrupted.interrupted = true;
@@ -119,7 +119,7 @@ class AskedAgain : public JudgeAgain {
   bool holds_ = true;
 };
 
-TEST_F(AskedAgain, ByTheFindingsOfItsRuns) {
+TEST_F(AskedAgain, UsesTheFindingsOfItsRuns) {
   LaunchFinding ended;
   ended.exit_code = 3;
   ended.seconds = 12;
@@ -136,7 +136,7 @@ TEST_F(AskedAgain, ByTheFindingsOfItsRuns) {
   EXPECT_FALSE(asked_.calibration);
 }
 
-TEST_F(AskedAgain, OfTheCalibratedTierByItsReferencesLimits) {
+TEST_F(AskedAgain, InCalibratedModeUsesTheReferencesLimits) {
   change_plan([](Json& plan) { plan["tier"] = "calibrated"; });
 
   const Verdict verdict = judge();
@@ -146,7 +146,7 @@ TEST_F(AskedAgain, OfTheCalibratedTierByItsReferencesLimits) {
 }
 
 // A record of a repeat that lies there is looked at where one was asked for, and where it was run.
-TEST_F(AskedAgain, WithTheRepeatThatWasAskedFor) {
+TEST_F(AskedAgain, IncludesTheRequestedRepeat) {
   LaunchFinding repeat;
   repeat.exit_code = 5;
   write_finding("repeat-c", repeat);
@@ -164,7 +164,7 @@ TEST_F(AskedAgain, WithTheRepeatThatWasAskedFor) {
   EXPECT_FALSE(repeated_);
 }
 
-TEST_F(AskedAgain, WhatCameOfTheSecondRunOfAFailingCellIsKept) {
+TEST_F(AskedAgain, KeepsTheResultOfAFailedCasesSecondRun) {
   asked_.id = "c";
   CellVerdict earlier;
   earlier.id = "c";

@@ -24,7 +24,7 @@ class KeepFailures : public RunSweep {
   bool has_record(const std::string& place) const { return fs::exists(folder_ / "out" / place / "manifest.json"); }
 };
 
-TEST_F(KeepFailures, RecordsOfWhatHoldsGoAndAllElseStays) {
+TEST_F(KeepFailures, RemovesOnlyRecordsThatHold) {
   run_first();
 
   for (const char* gone : {"cells/a-1f1b-w1", "cells/b-1f1b-w2", "repeats/b-1f1b-w2"})
@@ -34,7 +34,7 @@ TEST_F(KeepFailures, RecordsOfWhatHoldsGoAndAllElseStays) {
   EXPECT_EQ(read_verdict(folder_ / "out/verdict.json").cells.size(), 4U);
 }
 
-TEST_F(KeepFailures, JudgedAgainTheyKeepTheVerdictsOfTheSameJudge) {
+TEST_F(KeepFailures, RejudgingKeepsVerdictsOfTheSameJudge) {
   run_first();
   const auto before = judged_.size();
 
@@ -52,7 +52,7 @@ TEST_F(KeepFailures, JudgedAgainTheyKeepTheVerdictsOfTheSameJudge) {
   EXPECT_THAT(other.not_run[0], HasSubstr("a-1f1b-w1: its record was removed, and another build"));
 }
 
-TEST_F(KeepFailures, ResumedNothingRunsAgainAndUnderAnotherJudgeTheCasesDo) {
+TEST_F(KeepFailures, ResumingRepeatsRunsOnlyForAnotherJudge) {
   run_first();
   options_.resume = true;
   run();

@@ -56,7 +56,7 @@ class KeptPlans : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
+TEST_F(KeptPlans, ReadBackAsWritten) {
   const KeptSweep wrote = full();
 
   const KeptSweep read = read_kept_sweep(write(to_json(wrote)));
@@ -74,7 +74,7 @@ TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.folder, wrote.folder);
 }
 
-TEST_F(KeptPlans, KeepOfACellAllThatItWasAsked) {
+TEST_F(KeptPlans, KeepTheWholeRequestOfACase) {
   const Json wrote = to_json(full().cells[0]);
 
   EXPECT_EQ(to_json(read_kept_sweep(write(to_json(full()))).cells.at(0)), wrote);
@@ -88,7 +88,7 @@ TEST_F(KeptPlans, ThatAreDamagedAreNamedWithTheirKey) {
   plan.at("cells").at(0).at("balance") = "even";
 
   EXPECT_THAT(error_of<InputError>([&] { read_kept_sweep(write(plan)); }),
-              AllOf(HasSubstr("sweep.json"), HasSubstr("balance"), HasSubstr("is not as this program writes it")));
+              AllOf(HasSubstr("sweep.json"), HasSubstr("balance"), HasSubstr("was not written by this program")));
 }
 
 class KeepingOfAPlan : public KeptPlans {
@@ -119,7 +119,7 @@ class KeepingOfAPlan : public KeptPlans {
   SweepPlan plan_;
 };
 
-TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
+TEST_F(KeepingOfAPlan, IncludesTheSweepFile) {
   plan_.not_applicable = {"b-w9: why"};
 
   const KeptSweep kept = keep();
@@ -145,7 +145,7 @@ TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
 }
 
 // A reference needs the data coverage that any of its own cases requires.
-TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
+TEST_F(KeepingOfAPlan, ReferencesGetTheChecksOfAllTheirCases) {
   plan_.cells[0].plan.bench = true;
   plan_.cells[1].plan.lengths = {8, 4};
 
@@ -164,7 +164,7 @@ TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
 }
 
 // Selecting all checks equals no selection; the two unconditional ones need not be named.
-TEST_F(KeepingOfAPlan, OfSomeChecksIsASelection) {
+TEST_F(KeepingOfAPlan, WithSomeChecksIsASelection) {
   EXPECT_THAT(keep().selection.checks, IsEmpty());
 
   for (const auto& name : check_names()) {

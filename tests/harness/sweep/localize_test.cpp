@@ -75,7 +75,7 @@ TEST_F(FirstElement, OfBfloat16IsShownAsNumberAndBits) {
             "element [1] of 3: expected -0 = 0x8000, got 9.1835e-41 = 0x0001 (1 ULP); 2 of 3 elements differ");
 }
 
-TEST_F(FirstElement, OfTheStartLiesInItsOwnFile) {
+TEST_F(FirstElement, OfTheStartIsReadFromItsOwnFile) {
   dump("one/rank-0/dumps/step-initial.safetensors", "parameter/w", right);
   dump("other/rank-1/dumps/step-initial.safetensors", "parameter/w", wrong);
 
@@ -105,7 +105,7 @@ std::vector<std::byte> second_is(Number number) {
   return {bytes.begin(), bytes.end()};
 }
 
-TEST(ElementOfKind, IsShownAsItsKindIs) {
+TEST(ElementOfKind, IsShownInItsKind) {
   /// A tensor of four elements, and what a person reads of the second's difference.
   struct Case {
     std::string dtype;
@@ -142,7 +142,7 @@ TEST(ElementOfKind, IsShownAsItsKindIs) {
   }
 }
 
-TEST_F(FirstElement, DumpsOfOtherStepsGo) {
+TEST_F(FirstElement, DumpsOfOtherStepsAreRemoved) {
   for (const char* step : {"initial", "0", "1"})
     dump("record/rank-0/dumps/step-" + std::string(step) + ".safetensors", "parameter/w", right);
 
@@ -169,7 +169,7 @@ CellVerdict failing(const std::vector<std::string>& checks) {
   return cell;
 }
 
-TEST(WorthADump, OnlyDifferencesOfRunsThatEndedWell) {
+TEST(WorthADump, OnlyDifferencesOfCompletedRuns) {
   EXPECT_TRUE(worth_a_dump(failing({"gradients", "memory"})));
   EXPECT_FALSE(worth_a_dump(failing({"memory", "conformance"})));
   EXPECT_FALSE(worth_a_dump(failing({"completion", "gradients"})));

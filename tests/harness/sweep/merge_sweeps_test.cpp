@@ -36,7 +36,7 @@ class MergeSweeps : public RunSweep {
   }
 };
 
-TEST_F(MergeSweeps, TwoShardsAreJudgedAsTheWholeIs) {
+TEST_F(MergeSweeps, TwoShardsGetTheVerdictOfTheWhole) {
   const fs::path one = shard(1, 2), two = shard(2, 2), all = whole();
   EXPECT_EQ(read_verdict(one / "verdict.json").cells.size(), 4U);
   EXPECT_TRUE(read_verdict(one / "verdict.json").selection.partial());
@@ -53,7 +53,7 @@ TEST_F(MergeSweeps, TwoShardsAreJudgedAsTheWholeIs) {
   EXPECT_EQ(reports_.back(), folder_ / "merged");
 }
 
-TEST_F(MergeSweeps, AShardThatIsMissingIsTold) {
+TEST_F(MergeSweeps, AMissingShardIsReported) {
   const fs::path one = shard(1, 3), three = shard(3, 3);
 
   const auto missing = merge_sweeps({one, three}, folder_ / "merged");
@@ -62,7 +62,7 @@ TEST_F(MergeSweeps, AShardThatIsMissingIsTold) {
   EXPECT_TRUE(judge_again(folder_ / "merged", services_, nullptr, stderr).selection.partial());
 }
 
-TEST_F(MergeSweeps, AMergedSweepIsGoneOnWith) {
+TEST_F(MergeSweeps, AMergedSweepCanBeResumed) {
   const fs::path one = shard(1, 3), three = shard(3, 3);
   merge_sweeps({one, three}, folder_ / "merged");
   fs::remove(folder_ / "calls");
@@ -75,7 +75,7 @@ TEST_F(MergeSweeps, AMergedSweepIsGoneOnWith) {
                                    "plumbline-pipeline b-afab-w2"));
 }
 
-TEST_F(MergeSweeps, ACaseInTwoPartsIsOneCaseIfItWasMadeFromTheSame) {
+TEST_F(MergeSweeps, ACaseInTwoPartsWithEqualInputsIsOneCase) {
   const fs::path one = shard(1, 2), all = whole();
 
   EXPECT_THAT(merge_sweeps({one, all}, folder_ / "merged"), IsEmpty());
@@ -87,7 +87,7 @@ TEST_F(MergeSweeps, ACaseInTwoPartsIsOneCaseIfItWasMadeFromTheSame) {
   run();
   EXPECT_THAT(refusal({one, folder_ / "others"}, folder_ / "out"),
               AllOf(HasSubstr(one.string() + " and " + (folder_ / "others").string()),
-                    HasSubstr("reference-a differs between the two (the model); leave one of them out")));
+                    HasSubstr("reference-a differs between the two (the model); merge only one of them")));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
@@ -100,12 +100,12 @@ TEST_F(MergeSweeps, PartsOfDifferentTrainersAreRefused) {
               HasSubstr("reference-a differs between the two (the trainers)"));
 }
 
-TEST_F(MergeSweeps, WhatIsNotPartOfOneSweepIsRefused) {
+TEST_F(MergeSweeps, FoldersOfDifferentSweepsAreRefused) {
   const fs::path one = shard(1, 2), two = shard(2, 2);
   const fs::path out = folder_ / "merged";
 
   EXPECT_THAT(refusal({one}, out), HasSubstr("at least two"));
-  EXPECT_THAT(refusal({one, folder_ / "none"}, out), HasSubstr("holds no sweep"));
+  EXPECT_THAT(refusal({one, folder_ / "none"}, out), HasSubstr("is not the folder of a sweep"));
   EXPECT_THAT(refusal({one, two}, one), HasSubstr("already exists"));
   EXPECT_THAT(refusal({one, two}, folder_.file("notes", "precious")), HasSubstr("already exists"));
   EXPECT_THAT(refusal({one, two, two}, out), HasSubstr(two.string() + ": is named twice"));
@@ -116,7 +116,7 @@ TEST_F(MergeSweeps, WhatIsNotPartOfOneSweepIsRefused) {
   EXPECT_THAT(merge_sweeps({one, two}, out), IsEmpty()) << "an empty folder is free";
 }
 
-TEST_F(MergeSweeps, HasAllRecordsAndWhenTheFirstPartBegan) {
+TEST_F(MergeSweeps, HasAllRecordsAndTheStartOfTheFirstPart) {
   const fs::path one = shard(1, 2), two = shard(2, 2), out = folder_ / "merged";
   for (const char* kind : {"repeats", "replays", "dumps", "again", "calibrations"})
     folder_.file("shard-2-of-2/" + std::string(kind) + "/own/rank-0/file.txt", kind);

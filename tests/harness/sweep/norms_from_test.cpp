@@ -58,7 +58,7 @@ class NormsFrom : public RunSweep {
   bool break_replayed_ = false;
 };
 
-TEST_F(NormsFrom, TheReferenceRunsAgainWithTheCasesRecordAndTheCaseIsJudgedByThat) {
+TEST_F(NormsFrom, TheReferenceReplaysTheCasesNormsAndTheCaseIsComparedWithThat) {
   const Verdict verdict = run().verdict;
 
   EXPECT_THAT(calls(), ElementsAre("1 references ''", "2 cells ''", replay_call()));
@@ -71,7 +71,7 @@ TEST_F(NormsFrom, TheReferenceRunsAgainWithTheCasesRecordAndTheCaseIsJudgedByTha
                     HasSubstr("w2, its norms replayed by the reference: holds"), Not(HasSubstr("INCOMPLETE"))));
 }
 
-TEST_F(NormsFrom, WithoutThePlaceholderTheCaseIsIncompleteAndNothingRunsAgain) {
+TEST_F(NormsFrom, WithoutThePlaceholderTheCaseStaysIncomplete) {
   sweep_file("", "");
 
   const Verdict verdict = run().verdict;
@@ -84,7 +84,7 @@ TEST_F(NormsFrom, WithoutThePlaceholderTheCaseIsIncompleteAndNothingRunsAgain) {
                            Not(HasSubstr("DOES NOT HOLD"))));
 }
 
-TEST_F(NormsFrom, AReplayThatFailsLeavesTheFirstVerdictWithTheReason) {
+TEST_F(NormsFrom, AFailedReplayKeepsTheFirstVerdictWithTheReason) {
   folder_.file("fails", "");
 
   const Verdict verdict = run().verdict;
@@ -102,7 +102,7 @@ TEST_F(NormsFrom, AReplayThatFailsLeavesTheFirstVerdictWithTheReason) {
 }
 
 // Or the verdict before it would be kept.
-TEST_F(NormsFrom, AReplayThatIsStoppedIsMadeWhenTheSweepIsGoneOnWith) {
+TEST_F(NormsFrom, AStoppedReplayRunsWhenTheSweepIsResumed) {
   folder_.file("stops", std::to_string(getpid()));
   EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("while replay-w2 ran. 0 of 1 cases are finished"));
   fs::remove(folder_ / "stops");
@@ -126,7 +126,7 @@ TEST_F(NormsFrom, ACaseThatDiffersInTheReplayFails) {
   EXPECT_THAT(judged_by_, ElementsAre("references", "replays", "replays")) << "and its second run is judged by it, too";
 }
 
-TEST_F(NormsFrom, ResumedJudgedAgainAndMergedTheReplayIsKept) {
+TEST_F(NormsFrom, TheReplayIsKeptWhenResumedRejudgedAndMerged) {
   run();
   options_.resume = true;
   EXPECT_TRUE(run().verdict.holds);
@@ -167,7 +167,7 @@ TEST_F(NormsFrom, ACandidateThatRunsAgainNeedsAnotherReplay) {
   EXPECT_THAT(calls(), Contains(replay_call()).Times(2));
 }
 
-TEST_F(NormsFrom, WhatIsAcceptedHoldsAndAnotherListJudgesTheRecordsAgain) {
+TEST_F(NormsFrom, AcceptedGapsHoldAndAnotherListRejudgesTheRecords) {
   sweep_file("accept_missing = [\"parameters\"]\n", "");
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(log(), HasSubstr("holds, accepted although parameters were not compared from step 1 on: a rounding"));

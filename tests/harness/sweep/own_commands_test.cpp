@@ -63,7 +63,7 @@ class OwnCommands : public RunSweep {
 };
 
 // Other files in a command may be its outputs, as this one.
-TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAnotherOne) {
+TEST_F(OwnCommands, MayWriteFilesThatTheyNameButTheSweepStopsIfTheirProgramChanges) {
   folder_.file("my place/log.txt", "from before\n");
   const auto logging = [](const std::string& how) {
     return "[\"./train.sh\", \"{world}\", \"{record}\", \"" + how + "\", \"log.txt\"]";
@@ -89,7 +89,7 @@ TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAno
   }
 }
 
-TEST_F(OwnCommands, HoldWhereTheRecordsDoAndNoProgramOfOursIsNeeded) {
+TEST_F(OwnCommands, HoldIfTheRecordsDoWithoutOurPrograms) {
   const auto result = run();
 
   ASSERT_THAT(finished(result.verdict), ElementsAre("1f1b-w2"));
@@ -101,7 +101,7 @@ TEST_F(OwnCommands, HoldWhereTheRecordsDoAndNoProgramOfOursIsNeeded) {
               AllOf(HasSubstr("cd '" + place_.string() + "' && "), HasSubstr("cells/1f1b-w2 right")));
 }
 
-TEST_F(OwnCommands, OnlyWhatTheFileNamesIsAsked) {
+TEST_F(OwnCommands, OnlySettingsInTheFileAreRequested) {
   sweep_file("steps = 2\nmicrobatches = 5\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
 
   const auto result = run();
@@ -114,7 +114,7 @@ TEST_F(OwnCommands, OnlyWhatTheFileNamesIsAsked) {
               AllOf(HasSubstr("not requested"), HasSubstr("the candidate seed"), Not(HasSubstr("candidate steps"))));
 }
 
-TEST_F(OwnCommands, WhatAnExternalRecordMayLackStandsInNobodysWay) {
+TEST_F(OwnCommands, HoldAlthoughAnExternalRecordLacksOptionalParts) {
   for (const std::string world : {"w1", "w2"}) {
     Json manifest = read_json(place_ / "prepared" / world / "manifest.json");
     manifest["role"] = "external";
@@ -129,7 +129,7 @@ TEST_F(OwnCommands, WhatAnExternalRecordMayLackStandsInNobodysWay) {
   EXPECT_FALSE(check(result.verdict.cells[0], "memory").required);
 }
 
-TEST_F(OwnCommands, WhatRanOtherwiseThanAskedIsRed) {
+TEST_F(OwnCommands, ARunThatDiffersFromItsRequestFails) {
   for (const std::string asked :
        {"steps = 3", "microbatches = 4", "seed = 77", "dtype = \"float64\"", "level = \"dump\""}) {
     options_.out = folder_ / ("out-" + hash_hex(asked).substr(0, 6));
@@ -188,14 +188,14 @@ TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
   EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: does not exist"));
 }
 
-TEST_F(OwnCommands, ARecordOfAnotherWorldIsRed) {
+TEST_F(OwnCommands, ARecordOfAnotherWorldSizeFails) {
   const auto verdict = verdict_on("cp -r prepared/w1 $record");
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(check(verdict.cells[0], "as_asked").reason, HasSubstr("world_size is 1, requested was 2"));
 }
 
-TEST_F(OwnCommands, ACandidateThatWritesNoRecordSaysWhatItSaidLast) {
+TEST_F(OwnCommands, ACandidateWithoutARecordIsReportedWithItsLastLine) {
   const auto verdict = verdict_on("echo 'no module called torch' >&2; exit 7");
 
   EXPECT_FALSE(verdict.holds);
@@ -204,14 +204,14 @@ TEST_F(OwnCommands, ACandidateThatWritesNoRecordSaysWhatItSaidLast) {
   EXPECT_EQ(verdict.cells[0].second_run->outcome, SecondRun::Outcome::fails_again);
 }
 
-TEST_F(OwnCommands, ACandidateThatEndsWellAndLeavesNothingIsRed) {
+TEST_F(OwnCommands, ACandidateThatExitsWithZeroButLeavesNoRecordFails) {
   const auto verdict = verdict_on("exit 0");
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(check(verdict.cells[0], "completion").outcome, Outcome::differs);
 }
 
-TEST_F(OwnCommands, ACandidateThatGoesIntoTheBackgroundIsEndedAndToldOf) {
+TEST_F(OwnCommands, ACandidateInTheBackgroundIsKilledAndReported) {
   const auto verdict = verdict_on("(setsid sleep 600 & echo $! > background); exit 0");
 
   EXPECT_FALSE(verdict.holds);
@@ -219,7 +219,7 @@ TEST_F(OwnCommands, ACandidateThatGoesIntoTheBackgroundIsEndedAndToldOf) {
   EXPECT_FALSE(process_state(std::atoi(bytes_of(place_ / "background").c_str())));
 }
 
-TEST_F(OwnCommands, ACandidateThatIgnoresTheSignalToEndIsEndedAtItsTimeLimit) {
+TEST_F(OwnCommands, ACandidateThatIgnoresSigtermIsKilledAtItsTimeLimit) {
   const auto verdict =
       verdict_on("trap '' TERM; echo $$ > stubborn; while :; do sleep 0.1; done", "time_limit_s = 0.7\n");
 
@@ -228,7 +228,7 @@ TEST_F(OwnCommands, ACandidateThatIgnoresTheSignalToEndIsEndedAtItsTimeLimit) {
   EXPECT_FALSE(process_state(std::atoi(bytes_of(place_ / "stubborn").c_str())));
 }
 
-TEST_F(OwnCommands, ACandidateThatPrintsWithoutEndFillsNoDisk) {
+TEST_F(OwnCommands, ACandidateThatPrintsEndlesslyDoesNotFillTheDisk) {
   const auto verdict = verdict_on("head -c 200000000 /dev/zero | tr '\\0' x; echo; echo the end; " +
                                   std::string("cp -r prepared/w2 $record"));
 
@@ -238,7 +238,7 @@ TEST_F(OwnCommands, ACandidateThatPrintsWithoutEndFillsNoDisk) {
   EXPECT_THAT(bytes_of(said).substr(fs::file_size(said) - 20), HasSubstr("the end\n"));
 }
 
-TEST_F(OwnCommands, CellsWithValuesOfTheirOwnShareTheReferencesThatComeOutAlike) {
+TEST_F(OwnCommands, CasesWithEqualReferenceCommandsShareTheReference) {
   how("twisted", "cp -r prepared/w$world $record");
   sweep_file(
       "values = { how = \"right\", order = \"up\" }\nenvironment = { GREETING = \"{order}\" }\n"
@@ -266,10 +266,10 @@ TEST_F(OwnCommands, AChangedScriptRunsAgain) {
   std::ofstream(place_ / "train.sh", std::ios::app) << "# another\n";
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_EQ(bytes_of(place_ / "calls"), "1 right \n2 right \n1 right \n2 right \n");
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("./train.sh changed: 2 of 2 runs are made again"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("./train.sh changed: 2 of 2 runs are repeated"));
 }
 
-TEST_F(OwnCommands, TheLaunchersWordsStandWhereACommandAsksForThem) {
+TEST_F(OwnCommands, ThePlaceholderLauncherBecomesTheLaunchersWords) {
   program(folder_, "my place/their-launcher",
           "[ $1 = -n ] && n=$2; shift 2; echo \"launched $n\" >> calls; exec \"$@\"");
   sweep_file("launcher = \"" + (folder_ / "launch").string() + " -n {world}\"\nworld_sizes = [2]\n",
@@ -317,13 +317,13 @@ TEST_F(OwnCommands, APlaceholderForThePortIsAFreePort) {
               ::testing::ContainsRegex("right --port=[1-9][0-9]{3,4}\n"));
 }
 
-TEST_F(OwnCommands, WhatARankWasDoingIsReadFromTheRecordThatTheCommandIsTold) {
+TEST_F(OwnCommands, ARanksLastActionIsReadFromTheRecordOfTheCommand) {
   const auto verdict = verdict_on("page $record 0 1 -1 0B3; page $record 1 1 -1 1B3; sleep 0.1; kill -KILL $$");
 
   EXPECT_THAT(check(verdict.cells[0], "completion").reason, HasSubstr("0B3"));
 }
 
-TEST_F(OwnCommands, ThatTrainOnGpusSideBySideSeeThoseOfTheirSlots) {
+TEST_F(OwnCommands, ParallelRunsOnGpusSeeOnlyTheirSlotsGpus) {
   options_.jobs = 2;
   setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
   sweep_file("device = \"cuda\"\nchecks = [\"gradients\"]\nworld_sizes = [2]\n", trains("right"));

@@ -53,11 +53,11 @@ TEST(ParallelJobs, TakeAsManySlotsAsTheyHaveRanks) {
   EXPECT_EQ(started(sixteen_of_two, 4).order.size(), 16U);
 }
 
-TEST(ParallelJobs, ASmallOneGoesAheadOfOneForWhichThereIsNoRoom) {
+TEST(ParallelJobs, ASmallJobOvertakesOneThatDoesNotFit) {
   EXPECT_THAT(started({3, 2, 1, 4}, 4).order, ElementsAre(0, 2, 1, 3));
 }
 
-TEST(ParallelJobs, OneOfMoreRanksThanSlotsTakesThemAll) {
+TEST(ParallelJobs, AJobWithMoreRanksThanSlotsTakesThemAll) {
   const Started all = started({1, 8, 1}, 4);
 
   EXPECT_THAT(all.order, ElementsAre(0, 2, 1));
@@ -65,7 +65,7 @@ TEST(ParallelJobs, OneOfMoreRanksThanSlotsTakesThemAll) {
   EXPECT_THAT(started({2, 2}, 4).slots, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3))) << "each has its own";
 }
 
-TEST(ParallelJobs, WhatOneThrowsEndsAllButThoseUnderWay) {
+TEST(ParallelJobs, AnExceptionStartsNoFurtherJobs) {
   std::vector<std::string> said;
   const auto run = [&](const std::string& name, bool throws) {
     return SlottedRun{1, [&said, name] { said.push_back("before " + name); },
@@ -81,7 +81,7 @@ TEST(ParallelJobs, WhatOneThrowsEndsAllButThoseUnderWay) {
   EXPECT_THAT(said, ElementsAre("before one", "after one", "before two"));
 }
 
-TEST(ParallelJobs, TheFirstThingThrownIsToldAndARunThatMayNotBeginDoesNot) {
+TEST(ParallelJobs, TheFirstExceptionIsReported) {
   bool ran = false;
   const std::vector<SlottedRun> runs = {
       {1, [] {}, [](const std::vector<std::int64_t>&) { throw SystemError("the first"); }, [] {}},

@@ -36,7 +36,7 @@ PlannedCommand command_of(const Words& words) {
   return command;
 }
 
-TEST(PlannedCommand, OfACandidateRunsOnTheCellsRanksAndOfAReferenceOnOne) {
+TEST(PlannedCommand, CandidatesRunOnTheCasesRanksAndReferencesOnOne) {
   const UserCommands commands = commands_in("/place");
 
   const PlannedCommand candidate = planned_candidate(cell_with("{world}"), commands);
@@ -52,7 +52,7 @@ TEST(PlannedCommand, OfACandidateRunsOnTheCellsRanksAndOfAReferenceOnOne) {
   EXPECT_FALSE(reference.is_candidate);
 }
 
-TEST(PlannedCommand, ThatAsksForTheLevelIsToldFullUnlessTheCellSaysOtherwise) {
+TEST(PlannedCommand, TheLevelIsFullUnlessTheCaseSetsAnother) {
   CommandCell cell = cell_with("{level}");
   UserCommands commands = commands_in("/place");
   EXPECT_EQ(planned_candidate(cell, commands).values.at("level"), "full");
@@ -66,7 +66,7 @@ TEST(PlannedCommand, ThatAsksForTheLevelIsToldFullUnlessTheCellSaysOtherwise) {
   EXPECT_FALSE(planned_candidate(cell_with("x"), commands).values.contains("level")) << "a name is no text";
 }
 
-TEST(PlannedCommand, IsStartedWithWhatTheLaunchDecides) {
+TEST(PlannedCommand, IsStartedWithTheLaunchsValues) {
   PlannedCommand command = command_of({"./train.sh", "--to={record}", "{launcher}", "{port}", "w{world}"});
   command.values = {{"world", "4"}};
   command.environment = {{"PLACE", "{record}:{port}"}};
@@ -87,7 +87,7 @@ TEST(PlannedCommand, TakesAPathFromTheSweepFilesFolderAndANameFromPath) {
   EXPECT_EQ(started_command(own, {}).words.front(), "./plumbline-reference") << "without ./ it is searched on PATH";
 }
 
-TEST(PlannedCommand, IsAnotherOneWhereAnythingButItsPlaceDiffers) {
+TEST(PlannedCommand, DiffersIfAnythingButItsPlaceDiffers) {
   const std::string one = identity_of(command_of({"./train.sh", "{record}", "ab", "c"}));
   PlannedCommand other = command_of({"./train.sh", "{record}", "ab", "c"});
   EXPECT_EQ(identity_of(other), one);
@@ -105,7 +105,7 @@ TEST(PlannedCommand, IsAnotherOneWhereAnythingButItsPlaceDiffers) {
   EXPECT_NE(identity_of(other), up);
 }
 
-TEST(PlannedCommand, WhoseProgramCannotBeStartedSaysWhy) {
+TEST(PlannedCommand, SaysWhyItsProgramCannotStart) {
   const TemporaryFolder folder;
   folder.file("notes.txt", "no program");
   const fs::path train = program(folder, "train.sh", "exit 0\n");
@@ -117,48 +117,48 @@ TEST(PlannedCommand, WhoseProgramCannotBeStartedSaysWhy) {
 
   EXPECT_EQ(program_named("./train.sh"), train);
   EXPECT_THAT(error_of<InputError>([&] { program_named("./gone.sh"); }),
-              HasSubstr("there is no program " + (folder / "gone.sh").string() + "; a path is relative to"));
+              HasSubstr("no such program: " + (folder / "gone.sh").string() + ". A path is relative to"));
   EXPECT_EQ(error_of<InputError>([&] { program_named("./notes.txt"); }),
             (folder / "notes.txt").string() + " cannot be executed (chmod +x)");
-  EXPECT_EQ(error_of<InputError>([&] { program_named("no-such-program"); }),
-            "no-such-program is not on this machine's PATH");
+  EXPECT_EQ(error_of<InputError>([&] { program_named("no-such-program"); }), "no-such-program is not on PATH");
 }
 
 const Placeholders given_values = {{"port", "29500"}, {"world", "4"}};
 
-TEST(Placeholders, AreNamedInTheirOrderAsOftenAsTheyStandThere) {
+TEST(Placeholders, AreListedInOrderWithRepetitions) {
   EXPECT_THAT(placeholders_in("--at={port}/w{world}-{port}"), ElementsAre("port", "world", "port"));
   EXPECT_THAT(placeholders_in("train.sh"), IsEmpty());
 }
 
-TEST(Placeholders, AreFilledInAndWhatStandsAroundThemStays) {
+TEST(Placeholders, AreFilledInAndTheRestStays) {
   EXPECT_EQ(filled_in("w{world} at {port}.", given_values), "w4 at 29500.");
 }
 
-TEST(Placeholders, ABraceWrittenTwiceStandsForItself) {
+TEST(Placeholders, ADoubledBraceIsLiteral) {
   EXPECT_EQ(filled_in("{{world}}", given_values), "{world}");
   EXPECT_EQ(filled_in("{{{world}}}", given_values), "{4}");
   EXPECT_EQ(filled_in("a}}b{{", given_values), "a}b{");
   EXPECT_THAT(placeholders_in("{{world}}"), IsEmpty());
 }
 
-TEST(Placeholders, ABraceAloneIsRefusedWithHowToWriteIt) {
+TEST(Placeholders, ASingleBraceIsRefusedWithAdvice) {
   for (const std::string text : {"{world", "{a{world}", "{", "{a{{b}"}) {
     EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
-              "\"" + text + "\": a { alone; write {{ for a literal one");
+              "\"" + text + "\": has a single {; write {{ for a literal one");
   }
   for (const std::string text : {"world}", "}", "{world}}"}) {
     EXPECT_EQ(error_of<InputError>([&] { placeholders_in(text); }),
-              "\"" + text + "\": a } alone; write }} for a literal one");
+              "\"" + text + "\": has a single }; write }} for a literal one");
   }
 }
 
-TEST(Placeholders, ANameWithoutAValueIsToldWithThoseThatHaveOne) {
-  EXPECT_EQ(error_of<InputError>([] { filled_in("w{wrld}", given_values); }),
-            "\"w{wrld}\": there is no placeholder {wrld}; did you mean {world}? There are {port}, {world}; {{ and }} "
-            "are literal braces");
+TEST(Placeholders, AnUnknownNameIsRefusedWithTheKnownNames) {
+  EXPECT_EQ(
+      error_of<InputError>([] { filled_in("w{wrld}", given_values); }),
+      "\"w{wrld}\": unknown placeholder {wrld}; did you mean {world}? The placeholders are {port}, {world}; {{ and }} "
+      "are literal braces");
   EXPECT_THAT(error_of<InputError>([] { filled_in("{learning_rate}", given_values); }),
-              HasSubstr("there is no placeholder {learning_rate}. There are {port}, {world};"));
+              HasSubstr("unknown placeholder {learning_rate}. The placeholders are {port}, {world};"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class PlannedSizes : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(PlannedSizes, LengthsAreRepeatedUntilAScheduleInTurnCanHaveThem) {
+TEST_F(PlannedSizes, LengthsAreRepeatedUntilTheScheduleFits) {
   const auto made = plan("world_sizes = [1, 2, 8, 9]\nin_turn = [\"dualpipe-v\"]\n");
 
   ASSERT_THAT(made.cells, SizeIs(3));
@@ -50,7 +50,7 @@ TEST_F(PlannedSizes, ChunksOfTheRunFileAreTheCells) {
   EXPECT_EQ(plan("world_sizes = [2]\nschedules = [\"interleaved-1f1b\"]\n").cells.at(0).placement.chunks_per_rank, 2);
 }
 
-TEST_F(PlannedSizes, ABalanceIsTakenAtItsWordWhereTheModelDoesNotSayItsLayers) {
+TEST_F(PlannedSizes, ABalanceIsAcceptedIfTheModelsLayersAreUnknown) {
   folder_.file("models/small/config.json", "{}");
   run_file("balance = [2, 7]\n");
 
@@ -58,7 +58,7 @@ TEST_F(PlannedSizes, ABalanceIsTakenAtItsWordWhereTheModelDoesNotSayItsLayers) {
 }
 
 // Or the first part would fail when it is run, and a list of too few numbers be read beyond its end.
-TEST_F(PlannedSizes, ABalanceMustFitBothPartsOfARunThatIsGoneOnWith) {
+TEST_F(PlannedSizes, ABalanceMustFitBothPartsOfAResumedRun) {
   run_file("balance = [2, 3]\n");
   const auto begun_on = [](int ranks) {
     return "[[cell]]\nrun = \"a.toml\"\nresume_at = 1\nresume_world = 2\nworld_size = " + std::to_string(ranks) + "\n";
@@ -68,13 +68,13 @@ TEST_F(PlannedSizes, ABalanceMustFitBothPartsOfARunThatIsGoneOnWith) {
   EXPECT_THAT(plan("world_sizes = [2]\n" + begun_on(2)).cells, SizeIs(2));
 }
 
-TEST_F(PlannedSizes, WhatCannotBeIsToldWithWhereItStands) {
+TEST_F(PlannedSizes, ImpossibleSizesAreRefusedWithTheirPlace) {
   run_file("balance = [2, 7]\n");
   EXPECT_THAT(refusal("world_sizes = [2]\n"), AllOf(HasSubstr("sweep.toml, run "), HasSubstr("a.toml: balance 2-7")));
   EXPECT_THAT(refusal("world_sizes = [2]\nin_turn = [\"afab\"]\n"), HasSubstr("sweep.toml, in_turn afab: balance 2-7"));
 }
 
-TEST_F(PlannedSizes, CellsOfOneReferenceShareItWhereSomeAreSelected) {
+TEST_F(PlannedSizes, SelectedCasesShareTheirReference) {
   const auto made = plan("world_sizes = [1, 2, 3]\nschedules = [\"1f1b\"]\n");
 
   const auto selected = select_cells(made, {"a-1f1b-w1", "a-1f1b-w3"});
@@ -84,7 +84,7 @@ TEST_F(PlannedSizes, CellsOfOneReferenceShareItWhereSomeAreSelected) {
   EXPECT_EQ(selected.cells[1].reference, 0U);
 }
 
-TEST_F(PlannedSizes, AShardOfMoreThanThereAreCellsIsRefused) {
+TEST_F(PlannedSizes, AnEmptyShardIsRefused) {
   const auto made = plan("world_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
 
   EXPECT_THAT(select_shard(made, {2, 3}).cells, SizeIs(1));
@@ -108,7 +108,7 @@ class FilesInPlan : public PlannedSizes {
   }
 };
 
-TEST_F(FilesInPlan, AFileMeetsTheWorldSizeThatItHasRowsFor) {
+TEST_F(FilesInPlan, AFileIsUsedForTheWorldSizeOfItsRows) {
   const auto path = folder_.file("lists/mine.csv", ascending);
 
   const auto made = plan(matrix("\"1f1b\", \"lists/mine.csv\""));
@@ -124,7 +124,7 @@ TEST_F(FilesInPlan, AFileMeetsTheWorldSizeThatItHasRowsFor) {
   EXPECT_EQ(made.cells[0].plan.schedule_csv, "");
 }
 
-TEST_F(FilesInPlan, EachOrderOfSummingHasAReferenceOfItsOwn) {
+TEST_F(FilesInPlan, EachOrderOfSummingHasItsOwnReference) {
   folder_.file("up.csv", ascending);
   folder_.file("down.csv", descending);
   folder_.file("down-too.csv", each_its_own);  // another list, the same order
@@ -142,7 +142,7 @@ TEST_F(FilesInPlan, EachOrderOfSummingHasAReferenceOfItsOwn) {
   EXPECT_EQ(made.cells[2].reference, 1u);
 }
 
-TEST_F(FilesInPlan, StagesWithOrdersOfTheirOwnFollowThePartition) {
+TEST_F(FilesInPlan, StagesWithDifferentOrdersFollowThePartition) {
   folder_.file("mixed.csv", mixed);
   const auto planned = [&](const std::string& more) {
     return plan("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nschedule = \"mixed.csv\"\nlengths = [2, 3, 4]\n" + more);
@@ -165,7 +165,7 @@ TEST_F(FilesInPlan, BadFilesAreRefusedBeforeAnythingRuns) {
   EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2]\nin_turn = [\"mine.csv\"]\n"), HasSubstr("not known"));
 }
 
-TEST_F(FilesInPlan, ARunFilesOwnListIsTakenFromItsFolder) {
+TEST_F(FilesInPlan, ARunFilesListIsReadFromItsFolder) {
   folder_.file("own.csv", "0F0,0F1,0I0,0W0,0I1,0W1\n");
   run_file("schedule = \"own.csv\"\n");
 

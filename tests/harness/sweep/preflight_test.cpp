@@ -17,19 +17,19 @@ class PreflightOfASweep : public RunSweep {
   }
 };
 
-TEST_F(PreflightOfASweep, AsksAboutEachDistinctRunOnce) {
+TEST_F(PreflightOfASweep, ChecksEachDistinctRunOnce) {
   behave("[ \"$2\" = --check ] && { echo \"$(basename $0) $*\" >> $base/asked; }\n" + answers("true", 0, ""));
 
   const Preflight preflight = asked();
 
-  EXPECT_EQ(preflight.asked, 6U) << "two references, and two runs on 1 and 2 ranks";
+  EXPECT_EQ(preflight.requested, 6U) << "two references, and two runs on 1 and 2 ranks";
   EXPECT_THAT(preflight.refused, IsEmpty());
   const std::string questions = bytes_of(folder_ / "asked");
   EXPECT_THAT(questions, HasSubstr(" --check --json --ranks 2\n"));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
-TEST_F(PreflightOfASweep, ARefusalHasTheTrainersWordsOfTheUsersFileAndItsExitCode) {
+TEST_F(PreflightOfASweep, ARefusalNamesTheUsersFileWithTheTrainersMessageAndExitCode) {
   const std::string is_pipeline = "[ $(basename $0) = plumbline-pipeline ]";
   behave(answers(is_pipeline + " && grep -q 'lengths.*9' $run", 2, "'$run':2:1: no such key") +
          answers(is_pipeline + " && [ $5 = 2 ]", 3, "too little memory") +
@@ -51,7 +51,7 @@ TEST_F(PreflightOfASweep, ARefusalHasTheTrainersWordsOfTheUsersFileAndItsExitCod
   EXPECT_THAT(preflight.refused[2].words, AllOf(HasSubstr("b.toml: no such key"), Not(HasSubstr("run.toml"))));
 }
 
-TEST_F(PreflightOfASweep, ASweepNoCellOfWhichCouldRunForTheMachinesSakeIsTheMachinesFailure) {
+TEST_F(PreflightOfASweep, ASweepThatTheMachineCannotRunIsTheMachinesFailure) {
   const std::string no_memory = "{ echo \"$(basename $0): no memory\" >&2; exit 3; }\n";
   for (const std::string where : {"reference", "pipeline"}) {
     options_.out = folder_ / where;

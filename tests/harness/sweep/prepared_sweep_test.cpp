@@ -29,7 +29,7 @@ TEST_F(PrepareSweep, NamesTheCellsAndStartsAndWritesNothing) {
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
-TEST_F(PrepareSweep, OfAShardKnowsTheCellsOfTheOthers) {
+TEST_F(PrepareSweep, AShardKnowsTheOtherShardsCases) {
   options_.shard = Shard{2, 4};
 
   const PreparedSweep prepared = prepare_sweep(options_);
@@ -53,22 +53,22 @@ TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
   }
   options_.sweep_file =
       folder_.file("other.toml", "run = [\"a.toml\"]\nworld_sizes = [1]\nlauncher = \"no-such-launcher {world}\"\n");
-  expect_refused_alike<SystemError>("no-such-launcher is not on this machine's PATH");
+  expect_refused_alike<SystemError>("no-such-launcher is not on PATH");
 }
 
 TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   folder_.file("out/notes.txt", "mine");
-  expect_refused_alike<InputError>("already holds files");
+  expect_refused_alike<InputError>("already contains files");
   EXPECT_EQ(bytes_of(folder_ / "out/notes.txt"), "mine");
 
   options_.resume = true;
-  expect_refused_alike<InputError>("already holds files");
+  expect_refused_alike<InputError>("already contains files");
 
   options_.out.reset();
   expect_refused_alike<InputError>("--resume: needs --out");
 }
 
-TEST_F(PrepareSweep, RefusesAFolderThatNoPathLeadsTo) {
+TEST_F(PrepareSweep, RefusesAFolderWithoutAParent) {
   fs::create_symlink("circle", folder_ / "circle");
   options_.out = folder_ / "circle";
   expect_refused_alike<InputError>("circle: cannot be used");
@@ -95,7 +95,7 @@ TEST_F(PrepareSweep, RefusesARunFileWithValuesOfAnotherType) {
 }
 
 // The reference does not read the table [pipeline]: it would be run in vain.
-TEST_F(PrepareSweep, RefusesWhatTheCellsAloneAreAsked) {
+TEST_F(PrepareSweep, RefusesSettingsThatOnlyCasesHave) {
   folder_.file("config.json", R"({"architectures": ["LlamaForCausalLM"], "hidden_act": "silu", "hidden_size": 4,
     "intermediate_size": 6, "num_attention_heads": 2, "num_hidden_layers": 2, "num_key_value_heads": 1,
     "rms_norm_eps": 1e-5, "vocab_size": 256, "max_position_embeddings": 16, "tie_word_embeddings": false})");

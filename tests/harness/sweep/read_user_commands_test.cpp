@@ -37,7 +37,7 @@ class ReadUserCommands : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ReadUserCommands, TheMatrixIsSchedulesTimesWorldsWithAllThatIsAsked) {
+TEST_F(ReadUserCommands, TheMatrixIsSchedulesTimesWorldsWithAllRequests) {
   const auto commands = read(
       "reference = [\"./train.sh\", \"{record}\", \"{how}\"]\n"
       "candidate = [\"./train.sh\", \"{record}\", \"{world}\"]\n"
@@ -78,7 +78,7 @@ TEST_F(ReadUserCommands, OfAMeshEveryPlaceHasAPipeline) {
   EXPECT_EQ(asked.mesh, Json({{"dp", 2}, {"tp", 3}}));
 }
 
-TEST_F(ReadUserCommands, AxesOfAMeshThatCannotBeAreRefused) {
+TEST_F(ReadUserCommands, ImpossibleMeshAxesAreRefused) {
   const auto of = [&](const std::string& axes) { return refusal(commands_ + worlds_ + "mesh = { " + axes + " }\n"); };
 
   EXPECT_THAT(of("dp = 0"), HasSubstr("0 is not possible; the axes may have 1 to 1024 places in all"));
@@ -89,14 +89,14 @@ TEST_F(ReadUserCommands, AxesOfAMeshThatCannotBeAreRefused) {
               HasSubstr("is also a key of values"));
 }
 
-TEST_F(ReadUserCommands, WithoutSchedulesTheWorldsAloneAreTheMatrix) {
+TEST_F(ReadUserCommands, WithoutSchedulesTheMatrixIsTheWorlds) {
   const auto commands = read(commands_ + "world_sizes = [1, 2]\n");
 
   ASSERT_THAT(commands.cells, SizeIs(2));
   EXPECT_FALSE(commands.cells[0].schedule);
 }
 
-TEST_F(ReadUserCommands, ACellsOwnCommandsAndValuesGoBeforeTheFiles) {
+TEST_F(ReadUserCommands, ACasesCommandsAndValuesOverrideTheFiles) {
   const auto commands = read(with_how_ + "steps = 3\nvalues = { how = \"right\" }\n" +
                              "[[cell]]\nworld_size = 2\n"
                              "[[cell]]\nworld_size = 2\nschedule = \"1f1b\"\nsteps = 5\nseed = 7\nhow = \"else\"\n"
@@ -117,21 +117,21 @@ TEST_F(ReadUserCommands, ACellsOwnCommandsAndValuesGoBeforeTheFiles) {
 }
 
 // A sweep's commands may be given only in its cases.
-TEST_F(ReadUserCommands, CommandsOfCellsAloneMakeASweepOfCommands) {
+TEST_F(ReadUserCommands, CommandsOnlyInCasesAreEnough) {
   const std::string both =
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\", \"{world}\"]\n";
   EXPECT_TRUE(sweep("[[cell]]\nworld_size = 2\n" + both).commands);
   EXPECT_TRUE(sweep("steps = 3\n[[cell]]\nworld_size = 2\n" + both + "[[cell]]\nworld_size = 4\n" + both).commands)
       << "steps goes with commands";
   EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nreference = [\"./train.sh\", \"{record}\"]\n"),
-              HasSubstr("key candidate: is missing; name the command that trains as a pipeline"));
+              HasSubstr("key candidate: is missing; give the command that trains as a pipeline"));
   EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\"]\n"),
-              HasSubstr("key reference: is missing; name the command that trains on one device"));
+              HasSubstr("key reference: is missing; give the command that trains on one device"));
   EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\"]\n" + worlds_),
               HasSubstr("key candidate: is missing"));
 }
 
-TEST_F(ReadUserCommands, WhatIsRefused) {
+TEST_F(ReadUserCommands, RefusalsAreAsApproved) {
   folder_.file("a.toml", "");
   EXPECT_THAT(refusal(commands_), HasSubstr("nothing to run"));
   expect_answers("command-sweeps.txt", [&](const std::string& input) {
@@ -141,7 +141,7 @@ TEST_F(ReadUserCommands, WhatIsRefused) {
 }
 
 // Small letters, digits and _, from the first of them to the last.
-TEST_F(ReadUserCommands, NamesOfValuesMayHoldLettersDigitsAndUnderscores) {
+TEST_F(ReadUserCommands, NamesOfValuesMayHaveLettersDigitsAndUnderscores) {
   const std::string name = "az_09";
 
   EXPECT_EQ(read("reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\", \"{" + name +
@@ -159,15 +159,15 @@ TEST_F(ReadUserCommands, TheLimitsThemselvesArePossible) {
 }
 
 // Or every world would be started alike.
-TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
+TEST_F(ReadUserCommands, TheCandidateNeedsTheWorldSizeIfItVaries) {
   const std::string untold =
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\nworld_sizes = ";
   EXPECT_THAT(read(untold + "[2]\n").cells, SizeIs(1));
   EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\", \"{norms_from}\"]\ncandidate = [\"./train.sh\", "
                       "\"{record}\", \"{norms_from}\"]\n" +
                       worlds_),
-              HasSubstr("its candidate: holds {norms_from}, which only the reference's command can have"));
-  EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: holds no {world}"));
+              HasSubstr("its candidate: contains {norms_from}, but only the reference replays norms"));
+  EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: must contain {world}"));
   EXPECT_THAT(read(untold + "[2, 4]\n[environment]\nA = \"x\"\nWORLD = \"{world}\"\n").cells, SizeIs(2));
   const auto launched = read(
       "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"{launcher}\", \"./train.sh\", "
@@ -175,7 +175,7 @@ TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
   EXPECT_TRUE(launched.use_launcher);
 }
 
-TEST_F(ReadUserCommands, ThePlanAsksOfACellWhatTheFileNames) {
+TEST_F(ReadUserCommands, ThePlanRequestsWhatTheFileNames) {
   const auto made =
       plan(with_how_ + worlds_ + "schedules = [\"theirs\"]\nchecks = [\"loss\"]\nrepeat = [\"theirs-w2\"]\n" +
            "values = { how = \"right\" }\n");
@@ -200,7 +200,7 @@ TEST_F(ReadUserCommands, ThePlanAsksOfACellWhatTheFileNames) {
 }
 
 // A cell's id is a folder's name: what may not stand in one is hashed.
-TEST_F(ReadUserCommands, ValuesStandInIdsWhereTheyMay) {
+TEST_F(ReadUserCommands, ValuesArePartOfIdsIfPossible) {
   const auto id_with = [&](const std::string& value) {
     return ids(plan(with_how_ + "[[cell]]\nworld_size = 2\nhow = \"" + value + "\"\n")).at(0);
   };
@@ -214,7 +214,7 @@ TEST_F(ReadUserCommands, ValuesStandInIdsWhereTheyMay) {
 }
 
 // A reference is told apart by what its own command is told, and shared where that is the same.
-TEST_F(ReadUserCommands, ReferencesAreSharedWhereTheirCommandsAreTheSame) {
+TEST_F(ReadUserCommands, ReferencesWithEqualCommandsAreShared) {
   const std::string told =
       "reference = [\"./train.sh\", \"{record}\", \"{steps}\"]\n"
       "candidate = [\"./train.sh\", \"{record}\", \"{world}\", \"{how}\", \"{steps}\"]\n"
@@ -235,7 +235,7 @@ TEST_F(ReadUserCommands, ReferencesAreSharedWhereTheirCommandsAreTheSame) {
 }
 
 // Two commands of one name differ in a hash of all that they are.
-TEST_F(ReadUserCommands, ReferencesOfCellsWithCommandsOfTheirOwnHaveIdsOfTheirOwn) {
+TEST_F(ReadUserCommands, ReferencesWithTheirOwnCommandsHaveTheirOwnIds) {
   const auto made = plan(commands_ +
                          "[[cell]]\nworld_size = 2\n"
                          "[[cell]]\nworld_size = 4\nreference = [\"./train.sh\", \"{record}\", \"otherwise\"]\n");
@@ -246,13 +246,13 @@ TEST_F(ReadUserCommands, ReferencesOfCellsWithCommandsOfTheirOwnHaveIdsOfTheirOw
   EXPECT_EQ(made.cells[1].reference, 1U);
 }
 
-TEST_F(ReadUserCommands, AReferencesProgramThatIsNotThereIsFoundAndSaidToBeTheReferences) {
+TEST_F(ReadUserCommands, AMissingReferenceProgramIsReported) {
   EXPECT_THAT(
       refusal("reference = [\"./gone.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\n" + worlds_),
-      AllOf(HasSubstr("its reference: there is no program"), HasSubstr("gone.sh")));
+      AllOf(HasSubstr("its reference: no such program"), HasSubstr("gone.sh")));
   EXPECT_THAT(
       refusal("reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./gone.sh\", \"{record}\"]\n" + worlds_),
-      AllOf(HasSubstr("its candidate: there is no program"), Not(HasSubstr("its reference"))));
+      AllOf(HasSubstr("its candidate: no such program"), Not(HasSubstr("its reference"))));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class Resume : public RunSweep {
   }
 };
 
-TEST_F(Resume, KeepsAllWhereNothingHasChanged) {
+TEST_F(Resume, KeepsAllRunsIfNothingChanged) {
   resume();
 
   EXPECT_TRUE(run().verdict.holds);
@@ -35,26 +35,26 @@ TEST_F(Resume, KeepsAllWhereNothingHasChanged) {
   EXPECT_THAT(judged_, SizeIs(4)) << "only the first time";
 }
 
-TEST_F(Resume, RunsOfOtherInputsAreMadeAgainAndTheInputIsNamed) {
+TEST_F(Resume, RunsWithChangedInputsAreRepeatedAndTheInputIsNamed) {
   resume();
   run_file("b", "4, 10");
 
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(),
               ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w1", "plumbline-pipeline b-1f1b-w2"));
-  EXPECT_THAT(log(), HasSubstr("the run file changed: 3 of 6 runs are made again"));
+  EXPECT_THAT(log(), HasSubstr("the run file changed: 3 of 6 runs are repeated"));
 
   folder_.file("text.txt", "that is the question");
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), SizeIs(6));
-  EXPECT_THAT(log(), HasSubstr("the data changed: 6 of 6 runs are made again"));
+  EXPECT_THAT(log(), HasSubstr("the data changed: 6 of 6 runs are repeated"));
 
   std::ofstream(folder_ / "plumbline-pipeline", std::ios::app) << "# another build\n";
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), SizeIs(6));
-  EXPECT_THAT(log(), HasSubstr("the trainers changed: 6 of 6 runs are made again"));
+  EXPECT_THAT(log(), HasSubstr("the trainers changed: 6 of 6 runs are repeated"));
 
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);
@@ -62,7 +62,7 @@ TEST_F(Resume, RunsOfOtherInputsAreMadeAgainAndTheInputIsNamed) {
 }
 
 // Nothing of it is left that a later judge would take for a run of today.
-TEST_F(Resume, RunsOfOtherInputsAreGoneThoughTheSweepIsStoppedBeforeTheyAreMadeAgain) {
+TEST_F(Resume, RunsWithChangedInputsAreRemovedEvenIfTheSweepStopsEarly) {
   resume();
   folder_.file("text.txt", "that is the question");
   behave("kill -INT " + std::to_string(getpid()) + "; sleep 20\n");
@@ -73,7 +73,7 @@ TEST_F(Resume, RunsOfOtherInputsAreGoneThoughTheSweepIsStoppedBeforeTheyAreMadeA
   EXPECT_THAT(judge_again(folder_ / "out", services_, nullptr, stderr).not_run, SizeIs(4));
 }
 
-TEST_F(Resume, ARunWhoseFindingOrInputsAreDamagedIsMadeAgain) {
+TEST_F(Resume, ARunWithDamagedFindingOrInputsIsRepeated) {
   resume();
   for (const char* file : {"finding.json", "inputs.json"}) {
     fs::remove(folder_ / "calls");
@@ -86,14 +86,14 @@ TEST_F(Resume, ARunWhoseFindingOrInputsAreDamagedIsMadeAgain) {
   }
 }
 
-TEST_F(Resume, OfAFolderThatIsNotThereIsAStart) {
+TEST_F(Resume, AMissingFolderStartsANewSweep) {
   options_.resume = true;
 
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), SizeIs(6));
 }
 
-TEST_F(Resume, AnotherJudgeJudgesTheSameRecordsAgain) {
+TEST_F(Resume, AnotherJudgeRejudgesTheRecords) {
   resume();
   services_.version = "another judge";
 
@@ -105,7 +105,7 @@ TEST_F(Resume, AnotherJudgeJudgesTheSameRecordsAgain) {
   EXPECT_THAT(judged_, SizeIs(8)) << "its verdicts are kept";
 }
 
-TEST_F(Resume, CellsThatTheSweepFileHasGainedAreRunAndFinishedOnesStay) {
+TEST_F(Resume, NewCasesRunAndFinishedOnesStay) {
   resume();
   sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2, 3]\nschedules = [\"1f1b\"]\n");
 
@@ -117,7 +117,7 @@ TEST_F(Resume, CellsThatTheSweepFileHasGainedAreRunAndFinishedOnesStay) {
   EXPECT_FALSE(result.verdict.selection.partial());
 }
 
-TEST_F(Resume, ASelectionGrowsToTheWholeAndKeepsWhatItHas) {
+TEST_F(Resume, ASelectionGrowsToTheWholeSweep) {
   options_.cells = {"*-w2"};
   resume();
   options_.cells = {"a-*"};
@@ -128,7 +128,7 @@ TEST_F(Resume, ASelectionGrowsToTheWholeAndKeepsWhatItHas) {
   EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w1", "plumbline-pipeline b-1f1b-w1"));
 }
 
-TEST_F(Resume, ASelectionGrowsWithoutTheCellsThatTheSweepFileHasNoMore) {
+TEST_F(Resume, ASelectionDropsCasesRemovedFromTheSweepFile) {
   options_.cells = {"*-w2"};
   resume();
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
@@ -137,7 +137,7 @@ TEST_F(Resume, ASelectionGrowsWithoutTheCellsThatTheSweepFileHasNoMore) {
   EXPECT_THAT(finished(run().verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2"));
 }
 
-TEST_F(Resume, ARunThatEndedBeforeItWasJudgedIsJudgedNow) {
+TEST_F(Resume, AFinishedButUnjudgedRunIsJudged) {
   resume();
   fs::remove(folder_ / "out/cells/b-1f1b-w1/cell.json");
 
@@ -151,7 +151,7 @@ const std::string dies_twice =
     "[ $(basename $record) = b-1f1b-w2 ] && [ ! -e $base/mended ] && { page $record $me 1 -1 ${me}B3; sleep 0.2; "
     "[ $me = 1 ] && kill -KILL $$; sleep 20; }\n";
 
-TEST_F(Resume, WhatDoesNotHoldStaysUntilItIsAskedForAgain) {
+TEST_F(Resume, FailedCasesAreRepeatedOnlyWithAgain) {
   behave(dies_twice);
   resume();
   EXPECT_FALSE(run().verdict.holds);
@@ -164,7 +164,7 @@ TEST_F(Resume, WhatDoesNotHoldStaysUntilItIsAskedForAgain) {
   EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline b-1f1b-w2"));
 }
 
-TEST_F(Resume, AReferenceThatSomebodyRemovedRunsAgainAndWhatDidNotHoldIsJudgedByIt) {
+TEST_F(Resume, ARemovedReferenceRunsAgainAndFailedCasesAreRejudged) {
   const auto judge = services_.judge;
   services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
                         const std::optional<fs::path>& repeated) {
@@ -183,7 +183,7 @@ TEST_F(Resume, AReferenceThatSomebodyRemovedRunsAgainAndWhatDidNotHoldIsJudgedBy
   EXPECT_EQ(judged_[0].id, "a-1f1b-w2");
 }
 
-TEST_F(Resume, AKeptVerdictThatIsNotAsItWasWrittenIsGivenAgainFromTheRecord) {
+TEST_F(Resume, ADamagedVerdictIsRejudgedFromTheRecord) {
   behave(dies_twice);
   resume();
   const fs::path kept = folder_ / "out/cells/b-1f1b-w2/cell.json";

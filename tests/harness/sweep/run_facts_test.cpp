@@ -53,7 +53,7 @@ class MakeRequest : public ::testing::Test {
   PlannedCell cell_;
 };
 
-TEST_F(MakeRequest, AsksForEveryKeyOfTheRunFile) {
+TEST_F(MakeRequest, RequestsEveryKeyOfTheRunFile) {
   run_file(R"(
 [data]
 text = "t.txt"
@@ -116,7 +116,7 @@ level = "summary"
 }
 
 // Defaults of docs/run-file.md are requested as well.
-TEST_F(MakeRequest, AsksForTheDefaultsToo) {
+TEST_F(MakeRequest, RequestsDefaultsToo) {
   data("text = \"t.txt\"\nlengths = [4]");
 
   const Request asked = of_reference();
@@ -137,7 +137,7 @@ TEST_F(MakeRequest, AsksForTheDefaultsToo) {
   EXPECT_EQ(asked.data->shuffle, "none");
 }
 
-TEST_F(MakeRequest, OfSgdIsAskedItsMomentumAndOfACellTheOptimizerThatItChangesTo) {
+TEST_F(MakeRequest, RequestsSgdsMomentumAndACasesOptimizer) {
   run_file("[data]\nlengths = [4]\n[train]\nsteps = 1\noptimizer = \"sgd\"\nmomentum = 0.5\n");
   EXPECT_EQ(*of_reference().optimizer,
             Json::parse(R"({"name": "sgd", "learning_rate": 1e-3, "weight_decay": 0.0, "decay": "all",
@@ -207,7 +207,7 @@ TEST_F(MakeRequest, AFileOfIdsMayHaveAnyNameAndIsOfTwoBytes) {
   EXPECT_EQ(of_reference().data->format, "uint16");
 }
 
-TEST_F(MakeRequest, OfAFolderItsTextsAreTakenByName) {
+TEST_F(MakeRequest, TextsOfAFolderAreSortedByName) {
   for (const char* name : {"texts/c.txt", "texts/a.txt", "texts/b.txt", "texts/notes.md", "texts/d.txt/x"})
     folder_.file(name, "to be");
   data("text = \"texts\"\nlengths = [4]");
@@ -215,7 +215,7 @@ TEST_F(MakeRequest, OfAFolderItsTextsAreTakenByName) {
   EXPECT_THAT(files(), ElementsAre("a.txt", "b.txt", "c.txt"));
 }
 
-TEST_F(MakeRequest, AnEvaluationIsAskedForWithItsDataAndMicrobatches) {
+TEST_F(MakeRequest, RequestsAnEvaluationWithItsDataAndMicrobatches) {
   folder_.file("v.txt", "or not");
   const std::string of_data = "[data]\ntext = \"t.txt\"\nvalidation = \"v.txt\"\nseed = 7\nshuffle = \"windows\"\n";
   run_file(of_data + "lengths = [4, 8]\nmasked = [0]\n[train]\nsteps = 1\n[evaluate]\nevery = 2\nmicrobatches = 3\n");
@@ -275,10 +275,10 @@ class MakeRequestOfACell : public MakeRequest {
 
 TEST_F(MakeRequestOfACell, WithoutAMicrobatchIsRefused) {
   data("microbatches = 3");
-  EXPECT_THAT(error_of<InputError>([&] { of_cell(); }), HasSubstr("key data.lengths: gives no microbatch"));
+  EXPECT_THAT(error_of<InputError>([&] { of_cell(); }), HasSubstr("key data.lengths: is empty"));
 }
 
-TEST_F(MakeRequestOfACell, AsksForThePipeline) {
+TEST_F(MakeRequestOfACell, RequestsThePipeline) {
   const Request asked = of_cell();
 
   EXPECT_EQ(asked.role, "pipeline");
@@ -296,7 +296,7 @@ TEST_F(MakeRequestOfACell, AsksForThePipeline) {
   EXPECT_THAT((*asked.stages)[1].units, ElementsAre("layers.3", "layers.4", "norm", "lm_head"));
 }
 
-TEST_F(MakeRequestOfACell, OfAFileItsBytesAreTheSchedule) {
+TEST_F(MakeRequestOfACell, AScheduleFileIsRequestedByItsBytes) {
   cell_.plan.schedule = "mine.csv";
   cell_.plan.schedule_csv = "rank,action\n";
 
@@ -304,7 +304,7 @@ TEST_F(MakeRequestOfACell, OfAFileItsBytesAreTheSchedule) {
   EXPECT_EQ(of_cell().schedule->digest, hash_hex("rank,action\n"));
 }
 
-TEST_F(MakeRequestOfACell, WithSeveralStagesARankEachHasItsPlace) {
+TEST_F(MakeRequestOfACell, PlacesSeveralStagesOnEachRank) {
   cell_.plan.schedule = cell_.schedule = "interleaved-1f1b";
   cell_.placement = make_schedule("interleaved-1f1b", 2, 4, 2).placement;
 
@@ -330,7 +330,7 @@ TEST_F(MakeRequestOfACell, ThePartitionIsTheCellsThenTheFiles) {
   EXPECT_THAT(units_of_stages(), ElementsAre(4, 4));
 }
 
-TEST_F(MakeRequestOfACell, HalvesAreUnitsOfTheirOwnAndBalancedByCost) {
+TEST_F(MakeRequestOfACell, HalvesAreUnitsAndBalancedByCost) {
   pipeline("granularity = \"half\"\npartition = \"uniform\"\n");
   EXPECT_THAT(units_of_stages(), ElementsAre(6, 7));
   EXPECT_EQ(of_cell().stages->at(1).units.front(), "layers.2.mlp");
@@ -343,7 +343,7 @@ TEST_F(MakeRequestOfACell, HalvesAreUnitsOfTheirOwnAndBalancedByCost) {
 }
 
 // Of so large a vocabulary the head weighs more than all layers.
-TEST_F(MakeRequestOfACell, APartitionByCostIsAskedForAsSuch) {
+TEST_F(MakeRequestOfACell, RequestsAPartitionByCost) {
   std::string large = config_;
   large.replace(large.find("256"), 3, "64000");
   folder_.file("config.json", large);
@@ -352,7 +352,7 @@ TEST_F(MakeRequestOfACell, APartitionByCostIsAskedForAsSuch) {
   EXPECT_THAT(units_of_stages(), ElementsAre(6, 2));
 }
 
-TEST_F(MakeRequestOfACell, ThreadsOfOneProcessBecomeProcessesAndALauncherMayPutInWhatItLikes) {
+TEST_F(MakeRequestOfACell, ThreadsBecomeProcessesUnlessTheFileHasALauncher) {
   pipeline("transport = \"threads\"\n");
   EXPECT_EQ(of_cell().transport, "mpi");
   pipeline("transport = \"nccl\"\n");
@@ -361,13 +361,13 @@ TEST_F(MakeRequestOfACell, ThreadsOfOneProcessBecomeProcessesAndALauncherMayPutI
   EXPECT_FALSE(of_cell().transport);
 }
 
-TEST_F(MakeRequestOfACell, ThatIsGoneOnWithIsAskedToBeginThere) {
+TEST_F(MakeRequestOfACell, RequestsTheFirstStepOfAResumedRun) {
   cell_.resumes_from = PlannedStart{2, 1, "afab"};
 
   EXPECT_EQ(of_cell().first_step, 2);
 }
 
-TEST_F(MakeRequestOfACell, OfAModelThatIsNoLlamasNoStagesAreAskedFor) {
+TEST_F(MakeRequestOfACell, DoesNotRequestStagesOfOtherModels) {
   folder_.file("config.json", R"({"num_hidden_layers": 5})");
 
   const Request asked = of_cell();
@@ -376,7 +376,7 @@ TEST_F(MakeRequestOfACell, OfAModelThatIsNoLlamasNoStagesAreAskedFor) {
   EXPECT_TRUE(asked.schedule);
 }
 
-TEST_F(MakeRequestOfACell, ThatStartsACommandIsAskedWhatItWasTold) {
+TEST_F(MakeRequestOfACell, RequestsTheValuesOfACommand) {
   PlannedCommand command;
   command.values = {{"steps", "5"},       {"microbatches", "4"}, {"seed", "0"},        {"threads", "2"},
                     {"dtype", "float64"}, {"device", "cuda"},    {"level", "summary"}, {"schedule", "theirs"}};
@@ -403,7 +403,7 @@ TEST_F(MakeRequestOfACell, ThatStartsACommandIsAskedWhatItWasTold) {
   EXPECT_EQ(of_reference().level, "dump");
 }
 
-TEST(ModelConfig, IsReadAgainOnlyWhereTheFileHasChanged) {
+TEST(ModelConfig, IsReadAgainOnlyIfTheFileChanged) {
   const testing::TemporaryFolder folder;
   const auto path = folder.file("config.json", R"({"hidden_size": 8})");
   const auto first = model_config(path);

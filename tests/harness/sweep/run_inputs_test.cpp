@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Optional;
 
-TEST(FirstDifference, IsOfWhatEitherHas) {
+TEST(FirstDifference, CoversTheKeysOfBoth) {
   const RunInputs before = {{"the data", "d"}, {"the model", "m"}};
   EXPECT_EQ(first_difference(before, before), std::nullopt);
   EXPECT_EQ(first_difference(before, {{"the data", "x"}, {"the model", "x"}}), "the data");
@@ -75,7 +75,7 @@ class InputsOf : public ::testing::Test {
   SweepPlan plan_;
 };
 
-TEST_F(InputsOf, ACommandAreItsWordsItsRequestAndTheFilesThatItsWordsName) {
+TEST_F(InputsOf, ACommandAreItsWordsRequestAndFiles) {
   const Inputs before = now();
   EXPECT_EQ(before.cell, now().cell);
   EXPECT_FALSE(before.cell.contains("the trainers")) << "which are not ours";
@@ -252,7 +252,7 @@ TEST_F(InputsOfOurs, AreAllFilesThatTheyRead) {
 }
 
 // The run files too, which are read again for each run.
-TEST_F(InputsOfOurs, MustStayAsTheyAre) {
+TEST_F(InputsOfOurs, MustNotChange) {
   auto files = read_files;
   files.insert(files.end(), {{"a.toml", ""}, {"b.toml", ""}});
   for (const auto& [name, input] : files) {

@@ -60,7 +60,7 @@ TEST_F(RunSizeOf, StatesAreTheOptimizersAndBytesThePrecisions) {
   EXPECT_EQ(size().element_bytes, 2);
 }
 
-TEST_F(RunSizeOf, ARunThatCannotBeReadHasNone) {
+TEST_F(RunSizeOf, AnUnreadableRunHasNoSize) {
   folder_.file("config.json", "[]");
   EXPECT_EQ(size().parameters, 0);
   reference_.run = folder_ / "b.toml";
@@ -69,7 +69,7 @@ TEST_F(RunSizeOf, ARunThatCannotBeReadHasNone) {
 
 // Every step dumps gradients, parameters and states, the start only parameters; boundary tensors are dumped forward and
 // backward, at both ends, for every layer and two more.
-TEST(DumpBytes, AreOfAllStepsAndTheStart) {
+TEST(DumpBytes, CoverAllStepsAndTheStart) {
   RunSize size;
   size.parameters = 100;
   size.tokens = 24;
@@ -114,7 +114,7 @@ TEST(DiskEstimate, GrowsWithWhatALevelWrites) {
   EXPECT_GT(record_bytes(stories(), 8, 8, "full"), bytes("full")) << "more ranks";
 }
 
-TEST(DiskEstimate, SaysWhereTheDiskIsTooSmall) {
+TEST(DiskEstimate, SaysWhichDiskIsTooSmall) {
   EXPECT_EQ(disk_text(70e6, "/"), "about 70 MB on disk");
   EXPECT_EQ(disk_text(1.3e9, "/"), "about 1.3 GB on disk");
   EXPECT_THAT(disk_text(1e18, "/no/such/folder/yet"), HasSubstr("and / has only"));
@@ -122,7 +122,7 @@ TEST(DiskEstimate, SaysWhereTheDiskIsTooSmall) {
 }
 
 // A reference writes its actions once and what it sends to nobody; each further rank and stage of a pipeline adds rows.
-TEST(DiskEstimate, IsOfARecordWhatItsRowsTake) {
+TEST(DiskEstimate, MatchesTheRowsOfARecord) {
   const RunSize size = stories();
   constexpr double blocks_of_one = (9 + 8) * 4096, blocks_of_four = (4 * 9 + 8) * 4096;
 
@@ -159,7 +159,7 @@ class DiskEstimateOf : public RunSizeOf {
   SweepPlan plan_;
 };
 
-TEST_F(DiskEstimateOf, ASweepIsThatOfItsRecords) {
+TEST_F(DiskEstimateOf, ASweepIsTheSumOfItsRecords) {
   EXPECT_DOUBLE_EQ(estimate(), of_reference("full") + 2 * of_cell("full"));
 
   train("[record]\nlevel = \"summary\"\n");
@@ -169,13 +169,13 @@ TEST_F(DiskEstimateOf, ASweepIsThatOfItsRecords) {
   EXPECT_DOUBLE_EQ(estimate(), of_reference("summary") + 3 * of_cell("summary"));
 }
 
-TEST_F(DiskEstimateOf, ACalibratedOneIsOfDumpsAndOfAShadowAndLimitsBesideEachReference) {
+TEST_F(DiskEstimateOf, ACalibratedSweepIncludesDumpsFloat64ReferencesAndLimits) {
   sweep_.calibrated = true;
 
   EXPECT_DOUBLE_EQ(estimate(), 3 * of_reference("dump") + 2 * of_cell("dump"));
 }
 
-TEST_F(DiskEstimateOf, CommandsOfTheUsersOwnIsNotKnown) {
+TEST_F(DiskEstimateOf, UserCommandsIsUnknown) {
   sweep_.commands.emplace();
 
   EXPECT_FALSE(disk_estimate(sweep_, plan_));

@@ -61,7 +61,7 @@ TEST_F(RunVariant, ASweepSavesNoCheckpointsAndWaitsHalfAMinute) {
   EXPECT_EQ(written["pipeline"]["timeout_ms"].value<std::int64_t>(), 30000);
 }
 
-TEST_F(RunVariant, WhatBelongsToAnotherOptimizerOrScheduleIsLeftOut) {
+TEST_F(RunVariant, KeysOfAnotherOptimizerOrScheduleAreOmitted) {
   const auto run = folder_.file("runs/b.toml",
                                 "[model]\nconfig = \"c.json\"\n[train]\noptimizer = \"sgd\"\nmomentum = 0.5\n"
                                 "[pipeline]\nschedule = \"mine.csv\"\n");
@@ -98,7 +98,7 @@ TEST_F(RunVariant, ReferenceVariantDoesNotDependOnThePipeline) {
   EXPECT_THAT(reference_run(run_, {}, folder_.path()), Not(HasSubstr("pipeline")));
 }
 
-TEST_F(RunVariant, AnotherOptimizerAloneDropsWhatBelongsToTheFirst) {
+TEST_F(RunVariant, ChangingTheOptimizerDropsTheKeysOfTheFirst) {
   for (const std::string optimizer : {"sgd", "adamw"}) {
     RunChanges changes;
     changes.optimizer = optimizer;
@@ -121,7 +121,7 @@ TEST_F(RunVariant, BalanceReplacesThePartition) {
   EXPECT_EQ(written["pipeline"]["balance"][1].value<std::int64_t>(), 5);
 }
 
-TEST_F(RunVariant, ACellsBalanceOrPartitionReplacesTheRunsBalance) {
+TEST_F(RunVariant, ACasesBalanceOrPartitionReplacesTheRunFiles) {
   const auto run = folder_.file("runs/b.toml", "[model]\nconfig = \"c.json\"\n[pipeline]\nbalance = [1, 4]\n");
   RunChanges changes;
   changes.balance = {3, 2};
@@ -151,7 +151,7 @@ TEST_F(RunVariant, GranularityIsInBothRunFilesIfItIsNotTheDefault) {
   EXPECT_FALSE(written(true)["pipeline"]);
 }
 
-TEST_F(RunVariant, LengthsReplaceThoseOfTheFileAndTheirRepetition) {
+TEST_F(RunVariant, LengthsReplaceTheFilesLengthsAndRepetition) {
   RunChanges changes;
   changes.lengths = {{3}, {7, 1}};
 
@@ -175,7 +175,7 @@ TEST_F(RunVariant, TheLevelOfALaunchReplacesTheFiles) {
   EXPECT_EQ(level(pipeline_run(run, changes, "1f1b", folder_.path())), "summary");
 }
 
-TEST_F(RunVariant, FactsOfTheFileAsItIs) {
+TEST_F(RunVariant, FactsOfAnUnchangedFile) {
   folder_.file("runs/models/small/config.json", R"({"num_hidden_layers": 5})");
 
   const auto facts = read_run_facts(run_, {});

@@ -52,7 +52,7 @@ class SecondRunOf : public RunSweep {
   const fs::path out_ = folder_ / "out";
 };
 
-TEST_F(SecondRunOf, ADifferenceIsAskedToDumpAndHeldAgainstAReferenceThatDumpsToo) {
+TEST_F(SecondRunOf, ADifferenceDumpsAndIsComparedWithADumpedReference) {
   first_ = second_ = {"loss", "gradients"};
   diverges("the bits differ");
 
@@ -77,7 +77,7 @@ TEST_F(SecondRunOf, ADifferenceIsAskedToDumpAndHeldAgainstAReferenceThatDumpsToo
     EXPECT_EQ(read_json(out_ / "launches" / id / "request.json").at("level"), "dump") << id;
 }
 
-TEST_F(SecondRunOf, WhatIsNoDifferenceOfValuesIsAskedAndHeldAgainstTheSameAsBefore) {
+TEST_F(SecondRunOf, AFailureWithoutValuesRepeatsTheSameRequestAndReference) {
   first_ = second_ = {"conformance"};
   diverges("another order");
 
@@ -104,7 +104,7 @@ TEST_F(SecondRunOf, OnlyWhatFailedTheFirstTimeCanFailAgain) {
   EXPECT_EQ(second_run().words, (out_ / "again/a-1f1b-w2").string() + ": conformance");
 }
 
-TEST_F(SecondRunOf, ACellWhoseOtherChecksFailHoldsTheSecondTimeAndIsUnstable) {
+TEST_F(SecondRunOf, ACaseWhoseFailedChecksHoldTheSecondTimeIsUnstable) {
   first_ = {"memory", "conformance"};
   second_ = {"completion"};
 
@@ -114,7 +114,7 @@ TEST_F(SecondRunOf, ACellWhoseOtherChecksFailHoldsTheSecondTimeAndIsUnstable) {
   EXPECT_EQ(again.words, (out_ / "again/a-1f1b-w2").string() + ": memory, conformance did not fail in the second run");
 }
 
-TEST_F(SecondRunOf, TwoRunsThatDifferAreNotRunAThirdTime) {
+TEST_F(SecondRunOf, ARepeatedCaseThatDiffersIsNotRunAgain) {
   first_ = {"repeatability"};
 
   const SecondRun again = second_run();
@@ -125,7 +125,7 @@ TEST_F(SecondRunOf, TwoRunsThatDifferAreNotRunAThirdTime) {
   EXPECT_THAT(calls(), SizeIs(3)) << "the reference, the cell and its repetition";
 }
 
-TEST_F(SecondRunOf, AReferenceThatDoesNotEndWellAtLevelDumpIsToldAndTheSweepGoesOn) {
+TEST_F(SecondRunOf, AReferenceThatFailsAtLevelDumpIsReportedAndTheSweepContinues) {
   cells("", "[2, 1]");
   first_ = {"loss"};
   diverges("the bits differ");
@@ -151,7 +151,7 @@ TEST_F(SecondRunOf, EveryCellThatDoesNotHoldIsRunAgain) {
   EXPECT_TRUE(read_verdict(out_ / "cells/a-1f1b-w2/cell.json").cells[0].second_run);
 }
 
-TEST_F(SecondRunOf, ThatIsStoppedIsMadeWhenTheSweepIsGoneOnWith) {
+TEST_F(SecondRunOf, AStoppedSecondRunIsMadeOnResume) {
   first_ = {"conformance"};
   behave("case $record in */again/*) [ $me = 0 ] && kill -INT " + std::to_string(getpid()) + "; sleep 600 ;; esac\n");
   EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("stopped by SIGINT while again-a-1f1b-w2 ran"));
@@ -203,7 +203,7 @@ class Localized : public SecondRunOf {
   const std::vector<float> right_{1, 2}, wrong_{1, 3};
 };
 
-TEST_F(Localized, TheElementStandsInTheVerdictInPlaceOfDigests) {
+TEST_F(Localized, TheVerdictNamesTheElementInsteadOfDigests) {
   divergence_->size = "norm 1.4 x";
 
   const auto result = run();
@@ -218,7 +218,7 @@ TEST_F(Localized, TheElementStandsInTheVerdictInPlaceOfDigests) {
               EndsWith("First divergence: the bits differ; norm 1.4 x; " + element));
 }
 
-TEST_F(Localized, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
+TEST_F(Localized, DumpsOfOtherStepsAreRemovedButTheReferencesStay) {
   run();
 
   EXPECT_TRUE(fs::exists(out_ / "dumps/a-1f1b-w2/rank-0/dumps/step-1.safetensors"));
@@ -227,7 +227,7 @@ TEST_F(Localized, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
 }
 
 // Or the element of one place would stand beside the words of another.
-TEST_F(Localized, WhatTheSecondRunShowsElsewhereLeavesTheFirstDivergenceAsItWas) {
+TEST_F(Localized, AnotherDivergenceInTheSecondRunKeepsTheFirst) {
   const auto judge = services_.judge;
   services_.judge = [&](const CellPlan& plan, const auto&... runs) {
     CellVerdict verdict = judge(plan, runs...);

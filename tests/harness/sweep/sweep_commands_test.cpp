@@ -13,7 +13,7 @@ SweepOptions options_of_a_sweep() {
   return options;
 }
 
-TEST(ResumeCommand, SaysAllThatTheSweepWasGiven) {
+TEST(ResumeCommand, HasAllOptionsOfTheSweep) {
   SweepOptions options = options_of_a_sweep();
   options.cells = {"a-1f1b-w2", "b-1f1b-w2"};
   options.keep_failures = true;
@@ -27,7 +27,7 @@ TEST(ResumeCommand, SaysAllThatTheSweepWasGiven) {
             "--trainers build/bin --jobs 2 --shard 1/3 --out /out --resume");
 }
 
-TEST(ResumeCommand, SaysOneOptionWithoutTheOthers) {
+TEST(ResumeCommand, HasASingleOption) {
   SweepOptions options = options_of_a_sweep();
   options.keep_failures = true;
   EXPECT_EQ(resume_command(options, "out"), "plumbline sweep small.toml --keep failures --out out --resume");
@@ -38,7 +38,7 @@ TEST(ResumeCommand, SaysOneOptionWithoutTheOthers) {
   EXPECT_EQ(resume_command(options, "out"), "plumbline sweep small.toml --trainers build/bin --out out --resume");
 }
 
-TEST(CommandOfACell, RunsItIntoAFolderBesideTheSweeps) {
+TEST(CommandOfACell, WritesToAFolderNextToTheSweeps) {
   SweepOptions options = options_of_a_sweep();
   options.cells = {"b-1f1b-w2"};  // what else was chosen is not run again
   options.jobs = 2;

@@ -15,7 +15,7 @@ class SweepFailures : public RunSweep {
   const fs::path out_ = folder_ / "out";
 };
 
-TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
+TEST_F(SweepFailures, TheLogSaysHowAReferenceEnded) {
   behave("[ $(basename $record) = b ] && { echo 'plumbline-reference: no memory' >&2; exit 1; }\n");
 
   run();
@@ -24,7 +24,7 @@ TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
                            ::testing::ContainsRegex("reference-b  [0-9.]+ s  FAILED\n  .*no memory")));
 }
 
-TEST_F(SweepFailures, OfAReferenceThatIsNotFiniteNoCellIsRun) {
+TEST_F(SweepFailures, CasesOfAReferenceThatIsNotFiniteAreNotRun) {
   behave(
       "[ $(basename $record) = b ] && { mkdir -p $record/rank-0; "
       "printf 'step,loss,gradient_norm,learning_rate\\n0,8.5,2,1e9\\n1,8.5,inf,1e8\\n2,nan,nan,1e7\\n' "
@@ -43,7 +43,7 @@ TEST_F(SweepFailures, OfAReferenceThatIsNotFiniteNoCellIsRun) {
   EXPECT_THAT(run().verdict.not_run, SizeIs(2));
 }
 
-TEST_F(SweepFailures, TheLogSaysOfACellTheFirstDivergenceOrTheFirstCheckInTheWay) {
+TEST_F(SweepFailures, TheLogNamesACasesFirstDivergenceOrFailedCheck) {
   sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
   services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
     CellVerdict verdict;
@@ -86,7 +86,7 @@ TEST_F(SweepFailures, FailFastStartsNoCaseAfterOneThatDoesNotHold) {
   EXPECT_TRUE(run().verdict.holds);
 }
 
-TEST_F(SweepFailures, ARefusalThatDoesNotNameTheRunFileIsGivenItsName) {
+TEST_F(SweepFailures, ARefusalAlwaysNamesTheRunFile) {
   behave("echo 'plumbline-reference: no such model' >&2; exit 2\n");
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("a.toml: "));
 
@@ -95,7 +95,7 @@ TEST_F(SweepFailures, ARefusalThatDoesNotNameTheRunFileIsGivenItsName) {
 }
 
 // What had finished before would be lost with the folder.
-TEST_F(SweepFailures, ARunFileThatIsRefusedWhenTheSweepIsGoneOnWithRemovesNothing) {
+TEST_F(SweepFailures, ARunFileRefusedOnResumeRemovesNothing) {
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\n");
   run();
   sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\n");
@@ -115,7 +115,7 @@ TEST_F(SweepFailures, ARunFileThatIsRefusedWhenTheSweepIsGoneOnWithRemovesNothin
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w1"));
 }
 
-TEST_F(SweepFailures, AReferenceThatFailedRunsAgainWhenTheSweepIsGoneOnWith) {
+TEST_F(SweepFailures, AFailedReferenceRunsAgainOnResume) {
   behave("[ $(basename $record) = b ] && { page $record 0 0 -1 0F0; exit 1; }\n");
   EXPECT_FALSE(run().verdict.holds);
   behave("");
@@ -144,7 +144,7 @@ TEST_F(SweepFailures, AJudgeThatRefusesARecordStopsTheSweepAndKeepsWhatWasJudged
   EXPECT_TRUE(read_verdict(out_ / "cells/b-1f1b-w1/cell.json").holds);
 }
 
-TEST_F(SweepFailures, OnlyWhatIsOnTheDiskIsCountedAsKept) {
+TEST_F(SweepFailures, OnlyFilesOnDiskCountAsKept) {
   const auto judge = services_.judge;
   std::string removed;
   services_.judge = [&](const CellPlan& plan, const auto&... runs) {
@@ -171,7 +171,7 @@ TEST_F(SweepFailures, AReportThatCannotBeWrittenKeepsAllCases) {
                     HasSubstr("--resume")));
 }
 
-TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
+TEST_F(SweepFailures, AnExceptionDuringARunIsThrownAfterItEnded) {
   sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
   behave(
       "[ $(basename $record)-$me = a-1f1b-w2-0 ] && { until [ -e $base/judged ]; do sleep 0.01; done; sleep 0.2; "
@@ -188,7 +188,7 @@ TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
   EXPECT_TRUE(fs::exists(folder_ / "ended"));
 }
 
-TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
+TEST_F(SweepFailures, AStopBetweenRunsStartsNoOther) {
   one_cell("[\"loss\"]");
   const auto judge = services_.judge;
   services_.judge = [&](const CellPlan& plan, const auto&... runs) {
@@ -205,7 +205,7 @@ TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
 }
 
 // The machine's fault, which ends the sweep without a verdict on a case that was not run as asked.
-TEST_F(SweepFailures, ALauncherThatStartsOneProcessWhereTwoWereAskedForStopsTheSweep) {
+TEST_F(SweepFailures, ALauncherThatStartsTooFewProcessesStopsTheSweep) {
   one_cell("[\"loss\"]");
   // $1 = -n, $2 the number of ranks, then the trainer, which tells the world it finds itself in
   program(folder_, "fake-mpirun", "shift 2; WORLD=1 exec \"$@\"\n");
@@ -215,7 +215,7 @@ TEST_F(SweepFailures, ALauncherThatStartsOneProcessWhereTwoWereAskedForStopsTheS
       "ended $record $me ok 0; exit 0; }\n");
 
   EXPECT_THAT(error_of<SystemError>([&] { run(); }),
-              AllOf(HasSubstr("started one process of plumbline-pipeline where 2 were asked for"),
+              AllOf(HasSubstr("started one process of plumbline-pipeline where 2 were requested"),
                     HasSubstr("0 of 1 cases"), HasSubstr("continue with:\n  ")));
 
   EXPECT_FALSE(read_verdict(out_ / "verdict.json").holds);
@@ -223,7 +223,7 @@ TEST_F(SweepFailures, ALauncherThatStartsOneProcessWhereTwoWereAskedForStopsTheS
   EXPECT_FALSE(fs::exists(out_ / "launches/a-1f1b-w2/finding.json")) << "it is run again";
 }
 
-TEST_F(SweepFailures, AMachineThatWasPutRightLetsASweepGoOnWhereItStopped) {
+TEST_F(SweepFailures, ASweepResumesAfterTheMachineIsRepaired) {
   program(folder_, "fake-mpirun", "[ -e ${0%/*}/slots ] || exit 1\n" + fake_mpirun());
   error_of<SystemError>([&] { run(); });
   folder_.file("slots", "");

@@ -24,7 +24,7 @@ class ReadSweepFile : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ReadSweepFile, EveryKeyIsTaken) {
+TEST_F(ReadSweepFile, EveryKeyIsRead) {
   const auto sweep = read(R"(
 run = ["a.toml"]
 world_sizes = [1, 4]
@@ -75,7 +75,7 @@ lengths = [8, [4, 2]]
   EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
 }
 
-TEST_F(ReadSweepFile, SchedulesInTurnAndPartitionAreTaken) {
+TEST_F(ReadSweepFile, SchedulesInTurnAndPartitionAreRead) {
   const auto sweep =
       read("in_turn = [\"zb-h1\", \"afab\"]\nchecks = [\"loss\"]\n" + matrix + cell + "partition = \"cost\"\n");
 
@@ -106,21 +106,21 @@ TEST(SweepFileSchema, IsThatOfTheReadersKeys) {
   expect_approved("../../docs/schemas/sweep.schema.json", json_text(sweep_file_schema(), 2) + "\n");
 }
 
-TEST_F(ReadSweepFile, WhatIsRefused) {
+TEST_F(ReadSweepFile, RefusalsAreAsApproved) {
   EXPECT_THAT(refusal(""), HasSubstr("nothing to run"));
   expect_answers("sweep-files.txt", [&](const std::string& input) { return in_folder(folder_, refusal(input)); });
 }
 
-TEST_F(ReadSweepFile, TheLongestTimeLimitIsTaken) {
+TEST_F(ReadSweepFile, TheLongestTimeLimitIsAccepted) {
   EXPECT_EQ(read(matrix + "time_limit_s = 1000000\n").time_limit_s, 1e6);
 }
 
-TEST_F(ReadSweepFile, ReplicasAreTakenFromOneOn) {
+TEST_F(ReadSweepFile, ReplicasMustBeAtLeastOne) {
   EXPECT_THAT(read(matrix + "replicas = [2, 1]\n").replicas, ElementsAre(2, 1));
   EXPECT_EQ(read(cell + "replicas = 2\n").cells.front().changes.replicas, 2);
 }
 
-TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
+TEST_F(ReadSweepFile, LargerWorldSizesAreRefused) {
   const std::string largest = std::to_string(largest_world), more = std::to_string(largest_world + 1);
 
   EXPECT_THAT(read("run = [\"a.toml\"]\nworld_sizes = [" + largest + "]\n").world_sizes, ElementsAre(largest_world));
@@ -130,14 +130,14 @@ TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
               HasSubstr("it must be from 1 to " + largest));
 }
 
-TEST_F(ReadSweepFile, TheMostLayersOfAStageAreTakenAndNoneMore) {
+TEST_F(ReadSweepFile, MoreLayersInAStageAreRefused) {
   EXPECT_THAT(read(cell + "balance = [1, 1, " + std::to_string(most_layers) + "]\n").cells[0].changes.balance,
               ElementsAre(1, 1, most_layers));
   const std::string more = std::to_string(most_layers + 1);
   EXPECT_THAT(refusal(cell + "balance = [1, 1, " + more + "]\n"), HasSubstr("is " + more + "; it must be from 0 to"));
 }
 
-TEST_F(ReadSweepFile, ACellThatIsGoneOnWithIsReadWithItsFirstPart) {
+TEST_F(ReadSweepFile, AResumedCaseIsReadWithItsFirstPart) {
   const auto sweep = read(cell + "schedule = \"afab\"\nresume_at = 2\nresume_world = 5\nresume_schedule = \"1f1b\"\n" +
                           cell + "resume_at = 1\n");
 
@@ -151,7 +151,7 @@ TEST_F(ReadSweepFile, ACellThatIsGoneOnWithIsReadWithItsFirstPart) {
   EXPECT_FALSE(sweep.cells[1].resumes->schedule);
 }
 
-TEST_F(ReadSweepFile, LimitsAreTakenWhereAskedForAlone) {
+TEST_F(ReadSweepFile, LimitsApplyOnlyIfRequested) {
   const auto calibrated = read(matrix + "tier = \"calibrated\"\nmixed_gpus = true\n");
 
   EXPECT_TRUE(calibrated.calibrated);

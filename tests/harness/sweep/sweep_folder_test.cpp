@@ -37,19 +37,19 @@ TEST_F(FolderOfASweep, OfAnotherFormatIsRefused) {
   kept["schema"] = "plumbline-sweep/0";
   write_json(out_ / "sweep.json", kept);
 
-  EXPECT_THAT(refusal(), HasSubstr("sweep.json: is not as this program writes it"));
+  EXPECT_THAT(refusal(), HasSubstr("sweep.json: was not written by this program"));
   EXPECT_THAT(error_of<InputError>([&] { SweepFolder{out_}; }),
-              HasSubstr("sweep.json: is not as this program writes it"));
+              HasSubstr("sweep.json: was not written by this program"));
 }
 
-TEST_F(FolderOfASweep, AFileIsNone) {
+TEST_F(FolderOfASweep, AFileIsRefused) {
   folder_.file("out", "mine");
 
   EXPECT_THAT(refusal(false), HasSubstr("is not a folder"));
   EXPECT_EQ(bytes_of(out_), "mine");
 }
 
-TEST_F(FolderOfASweep, AnEmptyOneIsTaken) {
+TEST_F(FolderOfASweep, AnEmptyOneIsAccepted) {
   make_folder(out_);
 
   opened(false);
@@ -58,7 +58,7 @@ TEST_F(FolderOfASweep, AnEmptyOneIsTaken) {
 }
 
 // One that was edited, is another case's, another judge's, of another question or of a run of other inputs.
-TEST_F(FolderOfASweep, AVerdictIsKeptAsLongAsAllThatItIsOfIsTheSame) {
+TEST_F(FolderOfASweep, AVerdictIsKeptWhileItsInputsAreTheSame) {
   const SweepFolder folder = opened(false);
   CellPlan plan;
   plan.id = "c";
@@ -101,7 +101,7 @@ TEST_F(FolderOfASweep, AVerdictIsKeptAsLongAsAllThatItIsOfIsTheSame) {
 }
 
 // A leftover rank of an interrupted run would be judged with this one.
-TEST_F(FolderOfASweep, NothingOfAnInterruptedRunStaysWhereTheNextOneWrites) {
+TEST_F(FolderOfASweep, AnInterruptedRunsFilesAreRemovedBeforeTheNext) {
   const SweepFolder folder = opened(false);
   folder_.file("out/cells/c/rank-7/exit.json", "{}");
   folder_.file("out/launches/c/finding.json", "{}");
@@ -114,7 +114,7 @@ TEST_F(FolderOfASweep, NothingOfAnInterruptedRunStaysWhereTheNextOneWrites) {
   EXPECT_THAT(folder.inputs_of("c"), ElementsAre(Pair("the data", "d")));
 }
 
-TEST_F(FolderOfASweep, ARunIsWholeIfItEndedAndItsInputsAreTheSame) {
+TEST_F(FolderOfASweep, ARunIsCompleteIfItEndedAndItsInputsAreTheSame) {
   const SweepFolder folder = opened(false);
   const RunInputs inputs = {{"the data", "d"}};
   EXPECT_FALSE(folder.whole_launch("r", inputs)) << "it was not made";

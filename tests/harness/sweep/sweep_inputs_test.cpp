@@ -23,7 +23,7 @@ class InputsOfASweep : public ::testing::Test {
   SweepInputs files_;
 };
 
-TEST_F(InputsOfASweep, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
+TEST_F(InputsOfASweep, ARewrittenProgramWithTheSameBytesIsUnchanged) {
   EXPECT_NO_THROW(files_.require_unchanged());
   date("one", 60);
   fs::remove(folder_ / "other");
@@ -31,7 +31,7 @@ TEST_F(InputsOfASweep, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
   EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-TEST_F(InputsOfASweep, AnotherOneAndOneThatIsGoneAreNamed) {
+TEST_F(InputsOfASweep, ChangedAndMissingInputsAreNamed) {
   folder_.file("other", "program 2");
   EXPECT_THAT(refusal(), HasSubstr((folder_ / "other").string() + " changed after the sweep began"));
   folder_.file("other", "program");
@@ -40,7 +40,7 @@ TEST_F(InputsOfASweep, AnotherOneAndOneThatIsGoneAreNamed) {
   EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 }
 
-TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
+TEST_F(InputsOfASweep, AFileOfTheSameSizeIsReadAgainIfItsTimeOrPlaceDiffers) {
   const auto time = fs::last_write_time(folder_ / "one");
   folder_.file("one", "PROGRAM");
   fs::last_write_time(folder_ / "one", time + std::chrono::seconds(60));  // same modification time to the nanosecond
@@ -53,20 +53,20 @@ TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
   EXPECT_THAT(refusal(), HasSubstr("/one changed after the sweep began"));
 }
 
-TEST_F(InputsOfASweep, WhatIsAskedForAgainStaysAsItWasFirst) {
+TEST_F(InputsOfASweep, ARepeatedQuestionGetsTheFirstAnswer) {
   const std::string first = files_.hash_of(folder_.file("settings", "as read"));
   EXPECT_EQ(files_.held_hash_of(folder_.file("settings", "as edited")), first);
   EXPECT_THAT(refusal(), HasSubstr("/settings changed after the sweep began"));
 }
 
-TEST_F(InputsOfASweep, OneThatIsNotHeldMayBeWrittenTo) {
+TEST_F(InputsOfASweep, AnInputThatIsNotWatchedMayChange) {
   const fs::path log = folder_.file("log", "begun\n");
   EXPECT_EQ(files_.hash_of(log), file_hash(log));
   folder_.file("log", "begun\nended\n");
   EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-TEST_F(InputsOfASweep, AModelInSeveralFilesIsAnotherWhereOneOfThemIs) {
+TEST_F(InputsOfASweep, AModelInSeveralFilesChangesWithAnyOfThem) {
   folder_.file("model/1.safetensors", "weights");
   folder_.file("model/2.safetensors", "weights");
   files_.held_hash_of(folder_ / "model");
@@ -81,7 +81,7 @@ TEST_F(InputsOfASweep, AModelInSeveralFilesIsAnotherWhereOneOfThemIs) {
 }
 
 // A concurrent build.
-TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
+TEST_F(RunSweep, ATrainerReplacedDuringTheSweepEndsItAndItsRunDoesNotCount) {
   const std::string replaced =
       "cp $base/plumbline-pipeline $base/new; echo '# another build' >> $base/new; mv $base/new "
       "$base/plumbline-pipeline";

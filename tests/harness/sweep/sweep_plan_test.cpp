@@ -44,7 +44,7 @@ class MakePlan : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(MakePlan, NamesAreTheUsersOwnElseOfFolderAndFile) {
+TEST_F(MakePlan, NamesAreTheUsersOrFromFolderAndFile) {
   const std::string whole = "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n";
   folder_.file("mine/config.json", R"({"num_hidden_layers": 5})");
   folder_.file("mine/run.toml", whole);
@@ -104,7 +104,7 @@ TEST_F(MakePlan, AReferenceKnowsWhetherAnyCellOfTheWholeSweepSplitsTheBackward) 
       << "what is run of the sweep now decides nothing: the rest may follow";
 }
 
-TEST_F(MakePlan, ScheduleIsTheRunFilesOwnWhenNoneIsNamed) {
+TEST_F(MakePlan, TheRunFilesScheduleIsTheDefault) {
   EXPECT_THAT(ids(plan("run = [\"a.toml\"]\nworld_sizes = [2]\n")), ElementsAre("a-afab-w2"));
 }
 
@@ -132,7 +132,7 @@ TEST_F(MakePlan, RepeatMarksTheCellsItNamesAndRefusesOthers) {
               AllOf(HasSubstr("repeat"), HasSubstr("a-afab-w3"), HasSubstr("did you mean \"a-afab-w")));
 }
 
-TEST_F(MakePlan, WhatCannotBePlannedIsRefused) {
+TEST_F(MakePlan, ImpossiblePlansAreRefused) {
   run_file("chunks.toml", "chunks = 2\n");
   folder_.file("broken.toml", "[model]\nconfig = \n");
   const std::string model = "[model]\nconfig = \"models/small/config.json\"\n[data]\nlengths = [4]\n";
@@ -147,7 +147,8 @@ TEST_F(MakePlan, WhatCannotBePlannedIsRefused) {
       {cell + "schedule = \"dualpipe-v\"\n", {"microbatches"}},
       {"run = [\"chunks.toml\"]\nworld_sizes = [2]\n", {"chunks"}},
       {matrix + cell, {"a-afab-w2", "twice"}},
-      {"run = [\"many.toml\"]\nworld_sizes = [2]\n", {"data.microbatches: is 1000001; a sweep takes at most 1000000"}},
+      {"run = [\"many.toml\"]\nworld_sizes = [2]\n",
+       {"data.microbatches: is 1000001; a sweep accepts at most 1000000"}},
       {"run = [\"deep.toml\"]\nworld_sizes = [2]\n", {"pipeline.balance: gives the layers of each stage, from 0 to"}},
       {"run = [\"nameless.toml\"]\nworld_sizes = [2]\n", {"key name: must be a name of 1 to 80 characters"}},
       {"run = [\"long.toml\"]\nworld_sizes = [2]\n", {"key name: must be a name of 1 to 80 characters"}},
@@ -166,7 +167,7 @@ TEST_F(MakePlan, RunFilesOwnBalanceMustFitEveryWorldSize) {
               AllOf(HasSubstr("2 stages"), HasSubstr("world size 3")));
 }
 
-TEST_F(MakePlan, CellOfTheMatrixThatItsScheduleCannotHaveIsNotApplicable) {
+TEST_F(MakePlan, ACaseThatItsScheduleCannotHaveIsNotApplicable) {
   const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"afab\", \"dualpipe-v\"]\n");
 
   EXPECT_THAT(ids(made), ElementsAre("a-afab-w1", "a-afab-w2", "a-dualpipe-v-w1"));
@@ -174,7 +175,7 @@ TEST_F(MakePlan, CellOfTheMatrixThatItsScheduleCannotHaveIsNotApplicable) {
               ElementsAre(AllOf(HasSubstr("a-dualpipe-v-w2: "), HasSubstr("fewer ranks, at most 1"))));
 }
 
-TEST_F(MakePlan, RunFilesOfOneNameAreToldApartByTheirFoldersAndOthersStayAsTheyAre) {
+TEST_F(MakePlan, RunFilesWithEqualNamesGetTheirFolderAsPrefix) {
   run_file("x/a.toml");
   run_file("y/a.toml");
   run_file("x/z/a.toml");
@@ -194,7 +195,7 @@ TEST_F(MakePlan, RunFilesOfOneNameAreToldApartByTheirFoldersAndOthersStayAsTheyA
   EXPECT_THAT(ids(deeper), ElementsAre("x-z-a-afab-w2", "y-z-a-afab-w2"));
 }
 
-TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
+TEST_F(MakePlan, EachCaseHasTheSweepsRequests) {
   const auto made = plan(
       "run = [\"a.toml\"]\nworld_sizes = [2]\nbench = true\nclipping = true\nchecks = [\"loss\"]\n"
       "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [6, 6]\n");
@@ -208,7 +209,7 @@ TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
   EXPECT_FALSE(made.cells[1].plan.clipping_must_act) << "other data clip in other steps";
 }
 
-TEST_F(MakePlan, ACellThatIsGoneOnWithSharesTheReferenceAndSaysWhatItBeganWith) {
+TEST_F(MakePlan, AResumedCaseSharesTheReferenceAndNamesItsFirstPart) {
   const std::string steps = "[[cell]]\nrun = \"five.toml\"\nworld_size = 4\nresume_at = ";
   five_steps("4, 8, 4, 8");
 
@@ -242,7 +243,7 @@ TEST_F(MakePlan, AReferenceTrainsWhatItsCellsDo) {
 }
 
 // Lengths that the run file has anyway change no training, but were meant to be so.
-TEST_F(MakePlan, ACellThatNamesItsRunsOwnLengthsSharesTheReference) {
+TEST_F(MakePlan, ACaseWithItsRunFilesLengthsSharesTheReference) {
   const auto made = plan(
       "clipping = true\nrun = [\"a.toml\"]\nworld_sizes = [2]\n"
       "[[cell]]\nrun = \"a.toml\"\nworld_size = 3\nlengths = [4, 8]\n");
@@ -253,7 +254,7 @@ TEST_F(MakePlan, ACellThatNamesItsRunsOwnLengthsSharesTheReference) {
   EXPECT_TRUE(made.cells[1].plan.clipping_must_act);
 }
 
-TEST_F(MakePlan, ClippingMustActInWholeRunsOfTheMatrixWhereItIsAskedFor) {
+TEST_F(MakePlan, RequiredClippingAppliesToWholeRunsOfTheMatrix) {
   run_file("b.toml");
   five_steps();
   const std::string cells =
@@ -271,14 +272,14 @@ TEST_F(MakePlan, ClippingMustActInWholeRunsOfTheMatrixWhereItIsAskedFor) {
   EXPECT_THAT(acts(matrix), ElementsAre(false, false, false, false));
 }
 
-TEST_F(MakePlan, AnOptimizerThatTheRunIsNamedByStandsOnceInItsIds) {
+TEST_F(MakePlan, AnOptimizerInTheRunsNameIsNotRepeatedInIds) {
   run_file("small-sgd.toml");
 
   EXPECT_THAT(ids(plan("run = [\"small-sgd.toml\"]\nworld_sizes = [2]\noptimizers = [\"sgd\", \"adamw\"]\n")),
               ElementsAre("small-sgd-afab-w2", "small-sgd-adamw-afab-w2"));
 }
 
-TEST_F(MakePlan, TheVariantSaysLengthsUpToEightAndWhatWasGoneOnWith) {
+TEST_F(MakePlan, TheVariantNamesUpToEightLengthsAndTheFirstPart) {
   five_steps();
   const auto made = plan(
       "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [1, 2, 3, 4, 5, 6, 7, [8, 8]]\n"
@@ -325,7 +326,7 @@ std::vector<std::string> titles_of_several(const SweepPlan& plan) {
   return several;
 }
 
-TEST_F(MakePlan, NoTwoCellsHaveOneTitle) {
+TEST_F(MakePlan, TitlesAreUnique) {
   for (const char* name : {"small-adamw.toml", "small-adamw-long.toml", "small-sgd.toml", "other/a.toml"})
     run_file(name);
   run_file("small-adamw-bf16.toml", "partition = \"cost\"\n");
@@ -348,7 +349,7 @@ optimizers = ["adamw", "sgd"]
   EXPECT_THAT(titles_of_several(made), IsEmpty());
 }
 
-TEST_F(MakePlan, EachOptimizerAndGranularityHasAReferenceOfItsOwn) {
+TEST_F(MakePlan, EachOptimizerAndGranularityHasItsOwnReference) {
   const std::string matrix = "run = [\"a.toml\"]\nworld_sizes = [2]\n";
   const auto optimizers = plan(matrix + "optimizers = [\"adamw\", \"sgd\"]\n");
   EXPECT_THAT(ids(optimizers), ElementsAre("a-adamw-afab-w2", "a-sgd-afab-w2"));

@@ -46,7 +46,7 @@ TEST_F(SweepProgressInALog, NamesARunOnceItTakesTwentySeconds) {
   EXPECT_EQ(told(), "") << "nothing runs";
 }
 
-TEST_F(SweepProgressInALog, OfRunsSideBySideNamesTheOldestAndCountsTheOthers) {
+TEST_F(SweepProgressInALog, NamesTheOldestOfParallelRunsAndCountsTheOthers) {
   progress_.begin("a-w16", 1);
   pass(5000);
   progress_.begin("a-w1", 1);
@@ -58,7 +58,7 @@ TEST_F(SweepProgressInALog, OfRunsSideBySideNamesTheOldestAndCountsTheOthers) {
 }
 
 // Two units in 30 s: the four that are left take 60 s.
-TEST_F(SweepProgressInALog, TheOneThatEndsIsTheOneNamedAndTheOthersAreStillToCome) {
+TEST_F(SweepProgressInALog, NamesTheRunThatEnded) {
   progress_.begin("a-w16", 1);
   progress_.begin("a-w1", 2);
   pass(30000);
@@ -70,7 +70,7 @@ TEST_F(SweepProgressInALog, TheOneThatEndsIsTheOneNamedAndTheOthersAreStillToCom
 }
 
 // 15 s a unit: of the second run, which is the last, 30 s, of which 20 have passed.
-TEST_F(SweepProgressInALog, WhatIsKeptIsCountedAndTakesNoTime) {
+TEST_F(SweepProgressInALog, CountsKeptRunsWithoutTime) {
   progress_.skip(2);
   progress_.begin("a", 2);
   pass(30000);
@@ -103,14 +103,14 @@ bool climbs(const std::vector<double>& left) {
   return false;
 }
 
-TEST(RemainingTime, DoesNotClimbWhileRunsTakeWhatTheyShould) {
+TEST(RemainingTime, DoesNotGrowWhileRunsAreOnTime) {
   RemainingTime alike(10), quicker(10);
 
   EXPECT_FALSE(climbs(told(alike, std::vector(10, 2.0))));
   EXPECT_FALSE(climbs(told(quicker, {3, 2, 2.5, 1, 2, 1.5, 2, 2, 1, 1})));
 }
 
-TEST(RemainingTime, FallsWithTheTimeThatPasses) {
+TEST(RemainingTime, FallsAsTimePasses) {
   RemainingTime remaining(4);
 
   const auto left = told(remaining, {2, 2, 2, 2});
@@ -119,13 +119,13 @@ TEST(RemainingTime, FallsWithTheTimeThatPasses) {
   EXPECT_NEAR(left.back(), 0.1, 1e-6);
 }
 
-TEST(RemainingTime, ClimbsWhereARunTrulyTakesLonger) {
+TEST(RemainingTime, GrowsIfARunTakesLonger) {
   RemainingTime remaining(10);
 
   EXPECT_TRUE(climbs(told(remaining, {1, 1, 8, 1})));
 }
 
-TEST(RemainingTime, IsWeighedByWhatRunsAre) {
+TEST(RemainingTime, IsWeightedByTheCostOfRuns) {
   RemainingTime remaining(11);
   remaining.begin(0, 1);
   remaining.end(2, 1);
@@ -135,7 +135,7 @@ TEST(RemainingTime, IsWeighedByWhatRunsAre) {
   EXPECT_NEAR(*remaining.left_s(12), 10, 1e-9);
 }
 
-TEST(RemainingTime, WhatIsKeptCountsForNothing) {
+TEST(RemainingTime, IgnoresKeptRuns) {
   RemainingTime remaining(10);
   remaining.skip(8);
   EXPECT_FALSE(remaining.left_s(0));
@@ -149,7 +149,7 @@ TEST(RemainingTime, WhatIsKeptCountsForNothing) {
 }
 
 // A unit of work takes 10 s. Of six one ended at 10 s, two have been under way since then, three are to come.
-TEST(RemainingTime, OfRunsSideBySideThoseThatGoOnAreCountedAsRunning) {
+TEST(RemainingTime, CountsParallelRunsThatContinueAsRunning) {
   RemainingTime remaining(6);
   remaining.begin(0, 1);
   remaining.begin(5, 2);
@@ -159,7 +159,7 @@ TEST(RemainingTime, OfRunsSideBySideThoseThatGoOnAreCountedAsRunning) {
   EXPECT_NEAR(*remaining.left_s(31), 30, 1e-9) << "since 30 they are late: what comes after them is left";
 }
 
-TEST(RemainingTime, OfRunsSideBySideTheOneThatBeganFirstIsNotLateWhenTheOtherBegins) {
+TEST(RemainingTime, AParallelRunIsNotLateBecauseAnotherStarts) {
   RemainingTime remaining(6);
   remaining.begin(0, 1);
   remaining.end(10, 1);
@@ -170,7 +170,7 @@ TEST(RemainingTime, OfRunsSideBySideTheOneThatBeganFirstIsNotLateWhenTheOtherBeg
   EXPECT_NEAR(*remaining.left_s(32), 30 - 22 + 20, 1e-9) << "the three under way have until 40";
 }
 
-TEST(RemainingTime, WhatLiesBetweenRunsCountsAsTimeSpent) {
+TEST(RemainingTime, CountsTheTimeBetweenRuns) {
   RemainingTime remaining(4);
   remaining.begin(0, 1);
   remaining.end(2, 1);
@@ -181,7 +181,7 @@ TEST(RemainingTime, WhatLiesBetweenRunsCountsAsTimeSpent) {
 }
 
 // 2 s a unit, and ten of them: the end was told to be at 20 s.
-TEST(RemainingTime, TheEndStaysBetweenRunsAndWhereALargeOneTakesWhatItShould) {
+TEST(RemainingTime, IsStableBetweenRunsAndDuringALargeOne) {
   RemainingTime remaining(10);
   remaining.begin(0, 1);
   remaining.end(2, 1);

@@ -34,7 +34,7 @@ TEST_F(RunSweep, LogHasOnePlainLineForEachRunAndEachCellSaysItsCommand) {
                                                  "-a-1f1b-w2");
 }
 
-TEST_F(RunSweep, NamedCellsRunAlone) {
+TEST_F(RunSweep, OnlySelectedCasesRun) {
   options_.cells = {"b-1f1b-w2"};
 
   const auto result = run();
@@ -46,7 +46,7 @@ TEST_F(RunSweep, NamedCellsRunAlone) {
   EXPECT_EQ(result.verdict.selection.of_cells, 4);
 }
 
-TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAlone) {
+TEST_F(RunSweep, ReferencesAreJudgedOnceAndDataCoverageIsRequiredOnlyWithBench) {
   std::vector<std::string> asked;
   services_.judge_reference = [&](const fs::path& record, const judging::DataCoverageRequest& request) {
     asked.push_back(record.filename().string() + " " + (request.required ? "required" : "not required"));
@@ -68,7 +68,7 @@ TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAl
   EXPECT_THAT(asked.back(), "a required");
 }
 
-TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
+TEST_F(RunSweep, ACaseThatHoldsTheSecondTimeIsUnstableAndFails) {
   behave(
       "[ $(basename $record) = a-1f1b-w2 ] && [ ! -e $base/failed ] && [ $me = 0 ] && { touch $base/failed; exit 1; "
       "}\n");
@@ -84,7 +84,7 @@ TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
   EXPECT_TRUE(read_verdict(folder_ / "out/verdict.json").cells[1].unstable());
 }
 
-TEST_F(RunSweep, ATrainersOwnExitCodeThreeFailsItsCellAndTheOthersGoOn) {
+TEST_F(RunSweep, ATrainerThatExitsWithThreeFailsOnlyItsCase) {
   behave("[ $(basename $record) = a-1f1b-w2 ] && { echo 'plumbline-pipeline: no such device' >&2; exit 3; }\n");
 
   const auto result = run();
@@ -136,7 +136,7 @@ TEST_F(RunSweep, ItsRecordsCanBeJudgedAgainWithoutTheFilesItWasMadeFrom) {
   EXPECT_THAT(reports_, SizeIs(2));
 }
 
-TEST_F(RunSweep, AReferenceIsToldTheOrderOfAListFromAFile) {
+TEST_F(RunSweep, AReferenceGetsTheOrderOfASchedulesFile) {
   folder_.file("down.csv", "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n");
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\", \"down.csv\"]\n");
 
@@ -164,7 +164,7 @@ TEST_F(RunSweep, AReferenceMeasuresASplitBackwardOnlyWhereACellHasOne) {
   }
 }
 
-TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwnAndItsEndReachesTheJudge) {
+TEST_F(RunSweep, ARepeatedCaseRunsTwiceAndBothRunsAreJudged) {
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrepeat = [\"a-1f1b-w2\"]\n");
   behave(
       "case $record in */repeats/*) ended $record $me ok 0; until [ -e $record/rank-1/exit.json ]; do sleep 0.01; "
@@ -179,7 +179,7 @@ TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwnAndItsEndReachesTheJud
   EXPECT_EQ(judged_[1].repeat_launch->exit_code, 7);
 }
 
-TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {
+TEST_F(RunSweep, AKilledRankFailsItsCaseAndTheOthersContinue) {
   behave(
       "[ $(basename $record) = a-1f1b-w2 ] && { page $record $me 1 -1 ${me}B3; sleep 0.2; [ $me = 1 ] && kill -KILL "
       "$$; sleep 20; }\n");
@@ -193,7 +193,7 @@ TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("DOES NOT HOLD\n  completion: rank 1 was killed"));
 }
 
-TEST_F(RunSweep, CellsOfAReferenceThatCrashedAreNotRunAndSaidToBe) {
+TEST_F(RunSweep, CasesOfACrashedReferenceAreReportedAsNotRun) {
   behave("[ $(basename $record) = b ] && { page $record 0 0 -1 0F1; kill -SEGV $$; }\n");
 
   const auto result = run();
@@ -247,7 +247,7 @@ TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {
   EXPECT_EQ(told, 3);
 }
 
-TEST_F(RunSweep, ALauncherThatGoesStopsTheSweepAndKeepsWhatHadFinished) {
+TEST_F(RunSweep, AMissingLauncherStopsTheSweepAndKeepsFinishedCases) {
   services_.judge = [this, judge = services_.judge](const auto&... asked) {
     fs::remove(folder_ / "fake-mpirun");
     return judge(asked...);

@@ -62,7 +62,7 @@ class SweepVerdict : public ::testing::Test {
   std::map<std::string, Outcome> outcome_of_;
 };
 
-TEST_F(SweepVerdict, OfReferencesAndCellsThatHoldHolds) {
+TEST_F(SweepVerdict, HoldsIfAllReferencesAndCasesHold) {
   const Verdict made = verdict();
 
   EXPECT_TRUE(made.holds);
@@ -106,7 +106,7 @@ TEST_F(SweepVerdict, NamesTheCommitAndTheFolderOfItsCommands) {
   EXPECT_EQ(from_its_folder(verdict(), "plumbline sweep s.toml"), "cd '/home/my folder' && plumbline sweep s.toml");
 }
 
-TEST_F(SweepVerdict, DoesNotHoldWhereAnyReferenceIsInTheWay) {
+TEST_F(SweepVerdict, DoesNotHoldIfAReferenceFailed) {
   for (const std::string id : {"r", "s"}) {
     outcome_of_[id] = Outcome::differs;
     EXPECT_FALSE(verdict().holds) << id;
@@ -114,7 +114,7 @@ TEST_F(SweepVerdict, DoesNotHoldWhereAnyReferenceIsInTheWay) {
   }
 }
 
-TEST_F(SweepVerdict, DoesNotHoldWhereAnyCellDoesNotOrWasNotRunOrNoneWas) {
+TEST_F(SweepVerdict, DoesNotHoldIfACaseFailedOrWasNotRunOrNoneExist) {
   found_.cells[1].holds = false;
   EXPECT_FALSE(verdict().holds);
 
@@ -130,7 +130,7 @@ TEST_F(SweepVerdict, DoesNotHoldWhereAnyCellDoesNotOrWasNotRunOrNoneWas) {
   EXPECT_FALSE(verdict().holds);
 }
 
-TEST_F(SweepVerdict, OfAReferenceThatDidNotEndWellNothingIsJudged) {
+TEST_F(SweepVerdict, AFailedReferenceIsNotJudged) {
   found_.references[0]->exit_code = 3;
   found_.references[0]->words = "it ended with code 3";
   found_.references[1]->timed_out = true;
@@ -148,7 +148,7 @@ TEST_F(SweepVerdict, OfAReferenceThatDidNotEndWellNothingIsJudged) {
 }
 
 // What data must show is required where the sweep says that they were chosen for it, and their check is asked for.
-TEST_F(SweepVerdict, AsksOfAReferencesDataWhatTheSweepAsks) {
+TEST_F(SweepVerdict, RequiresTheDataCoverageThatTheSweepRequests) {
   verdict();
   EXPECT_TRUE(asked_.at("r").required);
   EXPECT_TRUE(asked_.at("r").equal_lengths);
@@ -164,7 +164,7 @@ TEST_F(SweepVerdict, AsksOfAReferencesDataWhatTheSweepAsks) {
   EXPECT_TRUE(asked_.at("r").required);
 }
 
-TEST_F(SweepVerdict, OfTheCalibratedTierAReferencesDataAreHeldToItsLimits) {
+TEST_F(SweepVerdict, InCalibratedModeDataCoverageUsesTheLimits) {
   const std::map<judging::Item, judging::ItemError> own{{{0, judging::loss_item(0)}, {1e-3, false}}};
   auto calibration = judging::make_calibration(own, {20, own}, "float32");
   calibration.reference_run_id = calibration.shadow_run_id = "id";
@@ -181,7 +181,7 @@ TEST_F(SweepVerdict, OfTheCalibratedTierAReferencesDataAreHeldToItsLimits) {
   EXPECT_EQ(asked_.at("r").loosest_loss, judging::loosest_loss(calibration));
 }
 
-TEST_F(SweepVerdict, TellsWhatWasAskedOfEachRun) {
+TEST_F(SweepVerdict, HasTheRequestOfEachRun) {
   folder_.file("out/launches/reference-r/request.json", R"({"seed": 1})");
   folder_.file("out/launches/c/request.json", R"({"seed": 2})");
 
@@ -193,7 +193,7 @@ TEST_F(SweepVerdict, TellsWhatWasAskedOfEachRun) {
   EXPECT_EQ(made.cells[1].request, Json(nullptr));
 }
 
-TEST_F(SweepVerdict, OfADamagedManifestNothingIsTold) {
+TEST_F(SweepVerdict, SkipsADamagedManifest) {
   folder_.file("out/references/r/manifest.json", R"({"optimizer": {"name": 3}, "versions": 7})");
   sweep_.cells[0].optimizer = "";
 

@@ -81,7 +81,7 @@ TEST(Buffers, ThatOneRecordLacksAreMissing) {
   EXPECT_THAT(missing_words(verdict.checks, false), HasSubstr("only the reference has buffers"));
 }
 
-TEST(Buffers, OneOfSeveralThatACandidateLacksIsRed) {
+TEST(Buffers, AMissingBufferOfSeveralFails) {
   AppliedCell cell;
   for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
     for (RankRecord& rank : run->ranks) {
@@ -130,7 +130,7 @@ TEST(SkippedStep, WithOverflownGradientsHoldsIfBothHaveThem) {
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::differs), IsEmpty());
 }
 
-TEST(SkippedStep, InWhichOneRecordAloneOverflowsIsRed) {
+TEST(SkippedStep, WithOverflowInOnlyOneRecordFails) {
   for (const bool of_candidate : {true, false}) {
     AppliedCell cell;
     cell.plan.clipping_must_act = false;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/token_source.hpp"
-#include "tests/harness/judge/checks/asked_cell.hpp"
+#include "tests/harness/judge/checks/requested_cell.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Trained on a file of eight ids, and evaluated on another after each step; both records say what these hold.
-struct DataCell : AskedCell {
+struct DataCell : RequestedCell {
   DataCell() {
     const auto trained = folder.file("trained.bin", std::string("\0\1\2\3\4\5\6\7", 8));
     const auto evaluated = folder.file("evaluated.bin", std::string("\7\6\5\4", 4));
@@ -44,7 +44,7 @@ struct DataCell : AskedCell {
 };
 
 // Step i of such a record is step 2 i of the run that was asked for.
-TEST(AsAskedData, OfEverySecondStepTheRunsOwnStepsAreReadAgain) {
+TEST(AsAskedData, EverySecondStepIsReadAgainByTheRunsNumbers) {
   for (const bool right : {true, false}) {
     DataCell cell;
     cell.candidate.manifest["role"] = "external";
@@ -69,7 +69,7 @@ TEST(AsAskedData, HoldsAndCountsWhatItReadAgain) {
             2 * synthetic_steps * synthetic_microbatches + 2 * synthetic_steps);
 }
 
-TEST(AsAskedData, OneMicrobatchThatBothRunsFedOtherwiseIsRedThere) {
+TEST(AsAskedData, AMicrobatchThatBothRunsChangedFails) {
   DataCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     for (MicrobatchRow& row : run->rows(&RankRecord::microbatches)) {
@@ -82,14 +82,14 @@ TEST(AsAskedData, OneMicrobatchThatBothRunsFedOtherwiseIsRedThere) {
                {.step = 1, .item = "ids and labels of microbatch 2", .got = other_digest, .words = "the reference"});
 }
 
-TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
+TEST(AsAskedData, AnEvaluationOnOtherDataFails) {
   DataCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation.at(4).data_digest = other_digest;
 
   expect_fails(cell, "as_asked", {.step = 1, .item = "ids and labels of microbatch 1 of an evaluation"});
 }
 
-TEST(AsAskedData, EvaluationsAreAsOftenAndOnAsManyMicrobatchesAsAskedFor) {
+TEST(AsAskedData, EvaluationsMatchTheRequestedIntervalAndMicrobatches) {
   DataCell often;
   (*often.plan.request->evaluation)->every = 2;
   expect_fails(often, "as_asked", {.item = "evaluation.every"});
@@ -109,7 +109,7 @@ TEST(AsAskedData, OfOurOwnDataEveryUnmaskedPositionHasALabel) {
   expect_fails(cell, "as_asked", {.item = "valid_tokens of microbatch 3"});
 }
 
-TEST(AsAskedData, AnIgnoredTokenIsNoLabel) {
+TEST(AsAskedData, AnIgnoredTokenIsNotALabel) {
   DataCell cell;
   const std::filesystem::path none = cell.folder.file("ignore.bin", std::string(8, '\0'));
   const std::filesystem::path all = cell.folder.file("ignore_all.bin", std::string(8, '\1'));
@@ -125,7 +125,7 @@ TEST(AsAskedData, AnIgnoredTokenIsNoLabel) {
   expect_fails(cell, "as_asked", {.item = "valid_tokens of microbatch 0"});
 }
 
-TEST(AsAskedData, AFileThatIsNotWhatItWasIsSaidAndTheRestIsHeld) {
+TEST(AsAskedData, AChangedFileIsReportedAndTheRestIsChecked) {
   DataCell cell;
   for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) request->data->sizes = {9};
 
@@ -136,7 +136,7 @@ TEST(AsAskedData, AFileThatIsNotWhatItWasIsSaidAndTheRestIsHeld) {
 }
 
 // What was asked of one record is looked at to its end, however early the other one cannot be read.
-TEST(AsAskedData, OfARecordBesideOneThatCannotBeReadTheLaterStepsAreReadAgainToo) {
+TEST(AsAskedData, LaterStepsAreCheckedEvenIfTheOtherRecordIsUnreadable) {
   for (const bool of_candidate : {true, false}) {
     DataCell cell;
     SyntheticRun &run = of_candidate ? cell.candidate : cell.reference,

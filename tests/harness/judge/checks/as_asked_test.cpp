@@ -5,16 +5,16 @@
 #include <functional>
 #include <ostream>
 
-#include "tests/harness/judge/checks/asked_cell.hpp"
+#include "tests/harness/judge/checks/requested_cell.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-TEST(AsAsked, HoldsWhereWhatRanIsWhatWasAskedForAndAppliesThereAlone) {
-  AskedCell asked;
-  SyntheticCell not_asked;
+TEST(AsAsked, HoldsIfTheRunMatchesItsRequest) {
+  RequestedCell asked;
+  SyntheticCell not_requested;
   EXPECT_TRUE(expect_outcome(asked, "as_asked", Outcome::holds).required);
-  EXPECT_EQ(result_of(not_asked.judge(), "as_asked").outcome, Outcome::does_not_apply);
+  EXPECT_EQ(result_of(not_requested.judge(), "as_asked").outcome, Outcome::does_not_apply);
 }
 
 struct Otherwise {
@@ -28,8 +28,8 @@ void PrintTo(const Otherwise& other, std::ostream* out) {
 
 class AskedOtherwise : public ::testing::TestWithParam<Otherwise> {};
 
-TEST_P(AskedOtherwise, IsRedThereAndFirst) {
-  AskedCell cell;
+TEST_P(AskedOtherwise, FailsThereAndFirst) {
+  RequestedCell cell;
   GetParam().ask(*cell.plan.request);
 
   const auto verdict = cell.judge();
@@ -39,8 +39,8 @@ TEST_P(AskedOtherwise, IsRedThereAndFirst) {
                  {.level = "as_asked", .item = GetParam().item, .words = "the candidate"});
 }
 
-TEST(AsAsked, IsRedWhateverChecksWereAskedFor) {
-  AskedCell cell;
+TEST(AsAsked, FailsWithAnySelectionOfChecks) {
+  RequestedCell cell;
   cell.plan.request->seed = 77;
   cell.plan.checks = {"completion"};
 
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(AsAsked, ComparesIntegersAsIntegers) {
   constexpr std::int64_t large = (std::int64_t{1} << 53) + 1;
   for (const std::int64_t ran : {large, large - 1}) {
-    AskedCell cell;
+    RequestedCell cell;
     cell.plan.request->seed = cell.plan.reference_request->seed = large;
     for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["seed"] = ran;
 
@@ -109,8 +109,8 @@ TEST(AsAsked, ComparesIntegersAsIntegers) {
   }
 }
 
-TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
-  AskedCell cell;
+TEST(AsAsked, FailsIfBothTrainersDeviateAlike) {
+  RequestedCell cell;
   cell.plan.request->dtype = cell.plan.reference_request->dtype = "bfloat16";
 
   const auto verdict = cell.judge();
@@ -122,7 +122,7 @@ TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
 /// Warm-up from half of the rate over both steps, and the rates that both runs record; where the candidate is external,
 /// it alone.
 CellVerdict judged_with_rates(double first, double second, const std::string& role = "pipeline") {
-  AskedCell cell;
+  RequestedCell cell;
   cell.candidate.manifest["role"] = *(cell.plan.request->role = role);
   for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) {
     (*request->optimizer)["learning_rate"] = 1.0;
@@ -143,7 +143,7 @@ CellVerdict judged_with_rates(double first, double second, const std::string& ro
   return cell.judge();
 }
 
-TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsIsRed) {
+TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsFails) {
   EXPECT_EQ(result_of(judged_with_rates(0.5, 0.75), "as_asked").outcome, Outcome::holds);
 
   const auto verdict = judged_with_rates(0.75, 1.0);
@@ -152,7 +152,7 @@ TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsIsRed) {
   EXPECT_EQ(verdict.first_divergence->item, "learning_rate");
 }
 
-TEST(AsAsked, OtherPeoplesRatesMayBeACosinesRoundingAway) {
+TEST(AsAsked, ExternalRatesMayDifferByTheRoundingOfACosine) {
   const double five_ulp_off = 0.5 + 5 * 0x1p-53;  // beyond a relative 1e-15, within the rounding of a cosine besides
 
   EXPECT_EQ(result_of(judged_with_rates(five_ulp_off, 0.75), "as_asked").outcome, Outcome::differs);
@@ -161,9 +161,9 @@ TEST(AsAsked, OtherPeoplesRatesMayBeACosinesRoundingAway) {
   EXPECT_EQ(result_of(judged_with_rates(0.5 + 6 * 0x1p-53, 0.75, "external"), "as_asked").outcome, Outcome::differs);
 }
 
-TEST(AsAsked, EachNumberOfTheScheduleOfRatesIsHeldToTheManifest) {
+TEST(AsAsked, EachNumberOfTheRateScheduleMustMatchTheManifest) {
   for (const char* key : {"total_steps", "warmup_steps", "start_factor", "final_factor"}) {
-    AskedCell cell;
+    RequestedCell cell;
     cell.candidate.manifest["learning_rate_schedule"] = {
         {"total_steps", 2}, {"warmup_steps", 0}, {"start_factor", 1.0}, {"final_factor", 1.0}};
     cell.plan.request->learning_rate_schedule = cell.candidate.manifest["learning_rate_schedule"];
@@ -173,34 +173,34 @@ TEST(AsAsked, EachNumberOfTheScheduleOfRatesIsHeldToTheManifest) {
   }
 }
 
-TEST(AsAsked, AnOptimizerThatSaysNothingOfDecayDecaysAll) {
-  AskedCell cell;
+TEST(AsAsked, AnOptimizerWithoutDecayKeyDecaysAll) {
+  RequestedCell cell;
   (*cell.plan.request->optimizer)["decay"] = "all";
   EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, Outcome::holds);
 
-  AskedCell other;
+  RequestedCell other;
   (*other.plan.request->optimizer)["decay"] = "matrices";
   expect_fails(other, "as_asked", {.item = "optimizer.decay"});
 
-  AskedCell lacking;  // a number that the manifest does not tell is not what was asked for
+  RequestedCell lacking;  // a number that the manifest does not tell is not what was asked for
   (*lacking.plan.request->optimizer)["momentum"] = 0.9;
   expect_fails(lacking, "as_asked", {.item = "optimizer.momentum"});
 }
 
-TEST(AsAsked, ThreadsAreHeldToAManifestThatNamesThem) {
-  AskedCell cell;
+TEST(AsAsked, ThreadsMustMatchTheManifest) {
+  RequestedCell cell;
   cell.plan.request->threads = 2;
   cell.candidate.manifest.erase("threads");
   EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, Outcome::holds);
 
-  AskedCell other;
+  RequestedCell other;
   other.plan.request->threads = 2;
   other.candidate.manifest["threads"] = 1;
   expect_fails(other, "as_asked", {.item = "threads"});
 }
 
-TEST(AsAsked, SaysWhatNobodyAskedForAndLeavesOutWhatIsOfTheOtherRole) {
-  AskedCell cell;
+TEST(AsAsked, NamesKeysThatWereNotRequestedExceptTheOtherRoles) {
+  RequestedCell cell;
   cell.plan.reference_request.emplace().role = "reference";
   cell.plan.request.emplace().role = "pipeline";
 
@@ -220,8 +220,8 @@ TEST(AsAsked, SaysWhatNobodyAskedForAndLeavesOutWhatIsOfTheOtherRole) {
   }
 }
 
-TEST(AsAsked, RanksAreCountedByTheirFoldersNotByTheManifestsWord) {
-  AskedCell cell;  // a launcher that started half of the ranks, and a manifest that says it started all
+TEST(AsAsked, RanksAreCountedByTheirFolders) {
+  RequestedCell cell;  // a launcher that started half of the ranks, and a manifest that says it started all
   cell.candidate.ranks.pop_back();
 
   const auto verdict = cell.judge();
@@ -230,8 +230,8 @@ TEST(AsAsked, RanksAreCountedByTheirFoldersNotByTheManifestsWord) {
   EXPECT_EQ(result_of(verdict, "completion").first_divergence->rank, 1);
 }
 
-TEST(AsAsked, ARunThatLeftNoRecordIsNotRunAndHoldsNothing) {
-  AskedCell cell;
+TEST(AsAsked, IsIncompleteWithoutARecord) {
+  RequestedCell cell;
   const auto reference = cell.write_reference();
 
   const auto verdict = judge_cell(cell.plan, reference, cell.folder / "nothing");

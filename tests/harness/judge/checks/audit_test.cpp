@@ -25,7 +25,7 @@ TEST(AuditCheck, FindsAMistakeThatBothRecordsShareAndNoOtherCheckDoes) {
   expect_finding(verdict.first_divergence.value(), {.level = "audit", .words = "the reference: rank-0/"});
 }
 
-TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
+TEST(AuditCheck, FindsInconsistentRecords) {
   SyntheticCell crossing, tied;
   BoundaryRow& received = boundary_row(crossing.candidate, 1, 2, "forward", "layers.1", "receive");
   TensorRow& head = tensor_row(tied.candidate, 1, "gradient", head_weight);
@@ -40,7 +40,7 @@ TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
 }
 
 // Findings come table by table; what is told is the first in the order of computation.
-TEST(AuditCheck, TellsTheEarliestOfSeveralFindings) {
+TEST(AuditCheck, ReportsTheEarliestOfSeveralFindings) {
   SyntheticCell cell;
   cell.candidate.ranks[0].steps[1].learning_rate = 7;
   boundary_row(cell.candidate, 0, 2, "forward", "layers.1", "receive").digest = other_digest;
@@ -49,7 +49,7 @@ TEST(AuditCheck, TellsTheEarliestOfSeveralFindings) {
 }
 
 // Of a coefficient that one record has wrong, the comparison of the two says more than the record alone.
-TEST(AuditCheck, StandsBehindTheComparisonThatSeesTheSame) {
+TEST(AuditCheck, ComesAfterTheComparisonThatFindsTheSame) {
   SyntheticCell cell;
   cell.candidate.ranks[1].steps[0].clip_coefficient = 0.25;
 
@@ -59,7 +59,7 @@ TEST(AuditCheck, StandsBehindTheComparisonThatSeesTheSame) {
   EXPECT_EQ(verdict.first_divergence.value().level, "R4");
 }
 
-TEST(AuditCheck, WhatIsNotJudgedIsSaidOnce) {
+TEST(AuditCheck, NamesWhatIsNotJudgedOnce) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest.erase("learning_rate_schedule");
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";

@@ -25,7 +25,7 @@ TEST(Boundaries, BackwardRunsFromTheLastCutToTheFirst) {
   expect_finding(*cell.judge().first_divergence, {.direction = "backward", .item = "norm", .words = "as sent"});
 }
 
-TEST(Boundaries, RowsBeyondThoseOfThePartitionAreTold) {
+TEST(Boundaries, RowsOutsideThePartitionAreReported) {
   expect_each_red(
       {"boundaries"},
       {{"of a rank that did not send it",
@@ -50,7 +50,7 @@ TEST(Boundaries, RowsBeyondThoseOfThePartitionAreTold) {
         {.step = 1, .microbatch = 2, .item = "layers.7", .expected = "no such boundary in this model"}}});
 }
 
-TEST(Boundaries, AnotherFactorOnBoundaryGradientsHidesNoneThatDiffers) {
+TEST(Boundaries, AFactorOnBoundaryGradientsHidesNoDifference) {
   const std::vector<std::pair<std::string, Json>> others{{"loss_scaling", "after"}, {"boundary_gradient_factor", 10}};
   for (const auto& [key, value] : others) {  // either of the two
     SyntheticCell cell;
@@ -70,8 +70,7 @@ TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
   cell.reference = synthetic_candidate({.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}}});
   cell.reference.manifest["run_id"] = new_run_id();
   for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;  // no copy of the candidate
-  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::does_not_apply).reason,
-              HasSubstr("no stage boundary in common"));
+  EXPECT_THAT(expect_outcome(cell, "boundaries", Outcome::does_not_apply).reason, HasSubstr("share no stage boundary"));
 }
 
 /// Another program's trainer on one device, which records the tensors at its cuts as our reference does.
@@ -98,7 +97,7 @@ TEST(CutsOfOneDevice, NoExcuseOfTheReferenceHidesATensorThatBothHave) {
   }
 }
 
-TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
+TEST(Boundaries, ATensorThatAPipelineComputedWithinAStageIsCompared) {
   for (const bool right : {true, false}) {
     SyntheticCell cell;
     cell.candidate.manifest["role"] = "external";
@@ -111,7 +110,7 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
   }
 }
 
-TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
+TEST(Boundaries, DifferentTrafficIsReportedWithSideAndEdge) {
   struct Case {
     std::size_t rank;
     std::string direction, side, item;
@@ -135,7 +134,7 @@ TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
                 .item = each.item,
                 .expected = "5 operations, 208 bytes",
                 .got = "5 operations, 212 bytes",
-                .words = ", " + each.side + ": not what the schedule implies"});
+                .words = ", " + each.side + ": the schedule implies otherwise"});
     expect_red(uncounted, {"boundaries"}, {.step = 1, .item = each.item});
   }
 }
@@ -161,7 +160,7 @@ TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
   }
 }
 
-TEST(Boundaries, AnotherShapeThanTheOneDevicesRecorderTookMayBeOfAnotherTensor) {
+TEST(Boundaries, AnotherShapeSuggestsAnotherTensor) {
   for (const bool external : {true, false}) {
     SyntheticCell cell;
     if (external) cell.reference.manifest["role"] = "external";
@@ -173,7 +172,7 @@ TEST(Boundaries, AnotherShapeThanTheOneDevicesRecorderTookMayBeOfAnotherTensor) 
   }
 }
 
-TEST(Boundaries, TrafficThatAnExternalTrainerDoesNotCountIsLeftOut) {
+TEST(Boundaries, ExternalTrafficMayBeMissing) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
@@ -203,7 +202,7 @@ bool backward_at_layer_1(const BoundaryRow& row) {
 }
 
 // One device computes no gradient where nothing before the cut is trained; a pipeline may send one all the same.
-TEST(Boundaries, AGradientThatNothingNeedsIsHeldToWhatWasSent) {
+TEST(Boundaries, AnUnneededGradientMustArriveAsSent) {
   enum class Way { sent, not_sent, damaged, trained, without_autograd };
   for (const Way way : {Way::sent, Way::not_sent, Way::damaged, Way::trained, Way::without_autograd}) {
     SyntheticCell cell({.tied = false});

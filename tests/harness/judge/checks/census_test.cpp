@@ -22,7 +22,7 @@ void move_norm_to_first_rank(SyntheticRun& run, std::int64_t stage) {
   run.ranks[0].tensors.push_back(norm);
 }
 
-TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
+TEST(Census, AnotherOrderOfUnitsComesAfterValues) {
   for (const bool wrong : {true, false}) {
     SyntheticCell cell;
     cell.candidate.manifest["role"] = "external";
@@ -38,14 +38,14 @@ TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
   }
 }
 
-TEST(Census, OfAMissingHeadAsksWhetherItIsTied) {
+TEST(Census, AMissingHeadSuggestsTying) {
   SyntheticCell cell({.tied = false});
   drop_tensors(cell.candidate.ranks[1], "lm_head");
 
   EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("tie_word_embeddings = true"));
 }
 
-TEST(Census, EachWayInWhichALayerOrAParameterIsWrongIsTold) {
+TEST(Census, EachMistakeInLayersAndParametersIsReported) {
   expect_each_fails(
       "census",
       {{"a layer that no rank holds though the manifest lists it",
@@ -121,7 +121,7 @@ TEST(Census, EachWayInWhichALayerOrAParameterIsWrongIsTold) {
         {.words = "frozen in manifest.json: model.ghost is not a parameter of this model"}}});
 }
 
-TEST(Census, AStageThatLiesOnAnotherRankIsNotEvenRead) {
+TEST(Census, AStageOnAnotherRankIsRefused) {
   SyntheticCell cell;
   move_norm_to_first_rank(cell.candidate, 1);
 
@@ -129,7 +129,7 @@ TEST(Census, AStageThatLiesOnAnotherRankIsNotEvenRead) {
              {.rank = 0, .item = "rank-0/tensors.csv", .words = "candidate/rank-0/tensors.csv:12: column 'stage': "});
 }
 
-TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
+TEST(Census, AnotherShapeIsReportedWithItsRank) {
   SyntheticCell cell;
   auto& row = tensor_row(cell.candidate, -1, "parameter", "model.norm.weight");
   row.shape = {2, 2};
@@ -140,7 +140,7 @@ TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
   EXPECT_THAT(found.got, HasSubstr("2"));
 }
 
-TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {
+TEST(Census, ExternalTrainersGetAdviceOnNames) {
   const auto reason = [](auto change) {
     SyntheticCell cell;
     cell.candidate.manifest["role"] = "external";
@@ -154,7 +154,7 @@ TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {
   EXPECT_THAT(reason([](Json& manifest) {
                 manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
               }),
-              HasSubstr("list them by units="));
+              HasSubstr("list them with units="));
 }
 
 }  // namespace

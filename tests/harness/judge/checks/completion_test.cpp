@@ -27,7 +27,7 @@ void expect_only_completion_red(const CellVerdict& verdict) {
   EXPECT_EQ(with_outcome(verdict, Outcome::holds).size(), 0U) << "nothing can be shown from half a run";
 }
 
-TEST(Completion, ARecordThatCannotBeReadIsNamedWithFileAndRankAndTheRestIsNotRun) {
+TEST(Completion, AnUnreadableRecordIsNamedWithFileAndRankAndStopsOtherChecks) {
   namespace fs = std::filesystem;
   struct Case {
     void (*spoil)(const fs::path& record);
@@ -62,7 +62,7 @@ TEST(Completion, ARecordThatCannotBeReadIsNamedWithFileAndRankAndTheRestIsNotRun
   }
 }
 
-TEST(Completion, ARowMissingFromOneRecordIsToldOfThatRecordWithRankAndStep) {
+TEST(Completion, AMissingRowIsReportedWithRecordRankAndStep) {
   for (const bool of_candidate : {false, true}) {
     SyntheticCell cell;
     auto& rank = (of_candidate ? cell.candidate : cell.reference).ranks[0];
@@ -79,7 +79,7 @@ TEST(Completion, ARowMissingFromOneRecordIsToldOfThatRecordWithRankAndStep) {
   }
 }
 
-TEST(Completion, KilledRankFailsInTheLaunchersWords) {
+TEST(Completion, AKilledRankFailsWithTheLaunchersWords) {
   SyntheticCell cell;
   cell.candidate.ranks[1].exit.reset();
   cell.candidate.ranks[1].steps.pop_back();
@@ -94,7 +94,7 @@ TEST(Completion, KilledRankFailsInTheLaunchersWords) {
   EXPECT_EQ(verdict.first_divergence->step, 1) << "step 0 was whole";
 }
 
-TEST(Completion, ARankThatDidNotEndWellIsToldOfItsRecordTheReferencesFirst) {
+TEST(Completion, FailedRanksAreReportedTheReferencesFirst) {
   SyntheticCell killed, broken, both;
   for (auto* cell : {&killed, &both}) cell->candidate.ranks[0].exit.reset();
   both.reference.ranks[0].exit.reset();
@@ -114,7 +114,7 @@ TEST(Completion, MissingStepOfARankThatSaysOkFails) {
   expect_fails(cell, "completion", {.words = "steps.csv"});
 }
 
-TEST(Completion, TheLineInWhichAnExceptionAroseIsToldAndThoseOfOtherRanks) {
+TEST(Completion, TheLinesOfExceptionsOnAllRanksAreQuoted) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
   const auto candidate = cell.folder / "other";
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Completion, EndsInAnAction,
                                            LastAction{1, "1SEND_F2", "rank 1"}, LastAction{1, "1F2", "rank 1"},
                                            LastAction{1, "out of memory", "rank 1"}));
 
-TEST(Completion, StatusAndCodeMustBothBeThoseOfAGoodEnd) {
+TEST(Completion, StatusAndCodeMustBothBeGood) {
   for (const auto& [status, code] : {std::pair{"ok", 3}, {"error", 0}}) {
     SyntheticCell cell;
     cell.candidate.ranks[1].exit->status = status;
@@ -188,7 +188,7 @@ TEST(Completion, StatusAndCodeMustBothBeThoseOfAGoodEnd) {
   }
 }
 
-TEST(Completion, ARankThatEndedWellDidSoBehindItsLastAction) {
+TEST(Completion, AGoodRankEndedAfterItsLastAction) {
   SyntheticCell cell;
   cell.candidate.ranks[1].exit->last_action = "1B4";
 
@@ -203,7 +203,7 @@ TEST(Completion, ARankThatEndedWellDidSoBehindItsLastAction) {
   EXPECT_TRUE(silent.judge().holds);
 }
 
-TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
+TEST(Completion, AFailedLaunchFailsEvenWithCompleteRecords) {
   LaunchFinding not_started, code, timed_out;
   not_started.started = false;
   code.exit_code = 7;
@@ -211,9 +211,9 @@ TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
   timed_out.timed_out = true;
   for (const bool of_candidate : {true, false}) {
     for (const auto& [launch, got, words] :
-         {std::tuple{not_started, "exit code 0", "the program did not end well"},
+         {std::tuple{not_started, "exit code 0", "the program crashed or timed out"},
           {code, "exit code 7", "rank 0 returned 7"},
-          {timed_out, "stopped by its time limit", "the program did not end well"}}) {
+          {timed_out, "stopped by its time limit", "the program crashed or timed out"}}) {
       SyntheticCell cell;
       (of_candidate ? cell.plan.launch : cell.plan.reference_launch) = launch;
 
@@ -228,7 +228,7 @@ TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
   }
 }
 
-TEST(Completion, TheRankThatALauncherBlamesIsToldWithTheStepItWasIn) {
+TEST(Completion, TheRankThatALauncherBlamesIsNamedWithItsStep) {
   for (const std::int64_t rank : {0, 1}) {
     SyntheticCell cell;
     RankRecord& ended = cell.candidate.ranks[static_cast<std::size_t>(rank)];
@@ -243,7 +243,7 @@ TEST(Completion, TheRankThatALauncherBlamesIsToldWithTheStepItWasIn) {
   }
 }
 
-TEST(Completion, ALauncherThatSaysNothingIsNotTold) {
+TEST(Completion, ASilentLauncherIsNotQuoted) {
   SyntheticCell cell;
   cell.candidate.ranks[1].exit.reset();
   cell.plan.launch = LaunchFinding{};
@@ -251,7 +251,7 @@ TEST(Completion, ALauncherThatSaysNothingIsNotTold) {
   EXPECT_EQ(cell.judge().first_divergence->item, "rank 1");
 }
 
-TEST(Completion, ABlamedRankThatTheRecordCannotShowIsToldAlone) {
+TEST(Completion, ABlamedRankOutsideTheRecordIsNamed) {
   for (const bool readable : {true, false}) {
     SyntheticCell cell;
     cell.plan.launch = LaunchFinding{.exit_code = 1, .culprit_rank = 2, .words = ""};
@@ -260,11 +260,11 @@ TEST(Completion, ABlamedRankThatTheRecordCannotShowIsToldAlone) {
     });
     expect_only_completion_red(verdict);
     expect_finding(*verdict.first_divergence,
-                   {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program did not end well"});
+                   {.step = 0, .rank = 2, .item = "rank 2", .words = "candidate: the program crashed or timed out"});
   }
 }
 
-TEST(Completion, ALauncherThatSawRanksOutliveTheRunIsBelievedUntilAllLeftTheirWord) {
+TEST(Completion, ALauncherThatSawRanksOutliveTheRunIsBelievedUntilAllExitFilesExist) {
   for (const bool all : {true, false}) {
     SyntheticCell cell;
     if (!all) cell.candidate.ranks[1].exit.reset();
@@ -282,7 +282,7 @@ TEST(Completion, ALauncherThatSawRanksOutliveTheRunIsBelievedUntilAllLeftTheirWo
   }
 }
 
-TEST(Completion, ARunThatWasGoneOnWithIsCountedFromItsFirstStep) {
+TEST(Completion, AResumedRunIsCountedFromItsFirstStep) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     run->manifest["steps"] = 3;
@@ -293,7 +293,7 @@ TEST(Completion, ARunThatWasGoneOnWithIsCountedFromItsFirstStep) {
   EXPECT_EQ(cell.judge().first_divergence->step, 2) << "step 1 is whole";
 }
 
-TEST(Completion, ASweepThatWasStoppedSaysWhatItsLaunchSaid) {
+TEST(Completion, AStoppedSweepQuotesItsLaunch) {
   for (const bool of_candidate : {true, false}) {
     SyntheticCell cell;
     cell.candidate.ranks[0].exit.reset();
@@ -303,12 +303,12 @@ TEST(Completion, ASweepThatWasStoppedSaysWhatItsLaunchSaid) {
     launch->words = "stopped by SIGINT";
 
     const auto completion = expect_outcome(cell, "completion", Outcome::incomplete);
-    EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this cell ended") +
+    EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this case ended") +
                                      (of_candidate ? ": stopped by SIGINT" : ""));
   }
 }
 
-TEST(Completion, TheLastActionIsThatOfTheLargestIndexInWhateverOrderTheRowsStand) {
+TEST(Completion, TheLastActionHasTheLargestIndexInAnyOrderOfRows) {
   SyntheticCell cell;
   for (auto& rank : cell.candidate.ranks)
     std::ranges::stable_sort(rank.actions, {}, [](const auto& row) { return std::pair(row.step, -row.index); });

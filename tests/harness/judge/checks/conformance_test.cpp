@@ -21,7 +21,7 @@ TEST(Conformance, TwoActionsInAnotherOrder) {
   expect_fails(cell, "conformance", {.step = 1, .rank = 0, .expected = "0F0"});
 }
 
-TEST(Conformance, EachActionThatTheListDoesNotHaveIsTold) {
+TEST(Conformance, EachActionOutsideTheListIsReported) {
   expect_each_fails("conformance", {{"no update",
                                      [](auto& cell) {
                                        std::erase_if(cell.candidate.ranks[1].actions, [](const auto& row) {
@@ -56,25 +56,26 @@ TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
   }
 }
 
-TEST(Conformance, AnotherScheduleUnderTheNameAskedFor) {
+TEST(Conformance, AnotherScheduleUnderTheRequestedName) {
   SyntheticCell cell({.schedule = "afab"});
   cell.candidate.manifest["schedule"]["name"] = "1f1b";
   expect_red(cell, {"conformance"}, {.words = "not the list of 1f1b"});
 }
 
-TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
+TEST(Conformance, AnotherListThanTheRequestedFile) {
   SyntheticCell cell;
   cell.plan.schedule = "mine.csv";
   cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
 
-  expect_red(cell, {"conformance"}, {.words = "not the list of the file mine.csv"});
+  expect_red(cell, {"conformance"}, {.words = "the digest is not that of the file mine.csv"});
 }
 
 TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {
   SyntheticCell cell;
   cell.reference.schedule_csv = "0F0,0F1,0B0,0B1,0F2,0B2,0F3,0B3,0F4,0B4\n";
   cell.reference.manifest["schedule"]["digest"] = hash_hex(cell.reference.schedule_csv);
-  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, HasSubstr("not one microbatch after the other"));
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason,
+              HasSubstr("does not compute one microbatch after the other"));
 }
 
 /// Gives the candidate another list, and its manifest the digest of it.
@@ -100,7 +101,7 @@ TEST(Conformance, AListThatCannotBeFollowed) {
 }
 
 // Another program's list may be of computations alone. One that has its messages too is held to them.
-TEST(Conformance, AnExternalTrainersMessagesAreHeldToAListThatHasThem) {
+TEST(Conformance, ExternalMessagesMustMatchAListThatHasThem) {
   const Schedule list = make_schedule("1f1b", 2, synthetic_microbatches);
   for (const bool with_messages : {true, false}) {
     SyntheticCell cell;

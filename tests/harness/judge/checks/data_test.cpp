@@ -16,12 +16,12 @@ void expect_not_comparable(SyntheticCell& cell, const std::string& words) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::differs), ElementsAre("data"));
-  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("not comparable"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("the records cannot be compared"));
   EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr(words));
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
 }
 
-TEST(Data, OfAnotherSplitNamesListsOfMicrobatches) {
+TEST(Data, AnotherSplitSuggestsListsOfMicrobatches) {
   for (const bool external : {true, false}) {
     for (const bool sizes : {true, false}) {
       SyntheticCell cell;
@@ -63,7 +63,7 @@ TEST(Data, ARankThatHoldsTheEmbeddingOrTheHeadSeesEveryMicrobatch) {
 }
 
 // Which keys must agree is held in comparability_test.cpp; here, what follows for the checks.
-TEST(Comparability, WhatMayNotBeComparedFailsDataAndTheRestIsNotRun) {
+TEST(Comparability, IncomparableRecordsFailDataAndSkipTheRest) {
   struct Case {
     void (*change)(SyntheticCell&);
     const char* words;
@@ -74,7 +74,7 @@ TEST(Comparability, WhatMayNotBeComparedFailsDataAndTheRestIsNotRun) {
         Case{[](SyntheticCell& cell) { cell.reference.manifest["model"].erase("num_hidden_layers"); },
              "num_hidden_layers"},
         Case{[](SyntheticCell& cell) { cell.candidate.manifest["run_id"] = cell.reference.manifest["run_id"]; },
-             "never compared with itself"}}) {
+             "give two different runs"}}) {
     SyntheticCell cell;
     change(cell);
     expect_not_comparable(cell, words);
@@ -99,7 +99,7 @@ TEST(Data, ARankInTheMiddleThatWasFedSomeOfTheMicrobatches) {
   EXPECT_THAT(found.words, ::testing::Not(HasSubstr("embed_tokens")));
 }
 
-TEST(Data, WithoutADigestIsToldOfItsRecordInTheFirstMicrobatch) {
+TEST(Data, AMissingDigestIsReportedInItsFirstMicrobatch) {
   for (const std::string whose : {"candidate", "reference"}) {
     SyntheticCell cell;
     SyntheticRun& run = whose == "candidate" ? cell.candidate : cell.reference;
@@ -111,7 +111,7 @@ TEST(Data, WithoutADigestIsToldOfItsRecordInTheFirstMicrobatch) {
 }
 
 // Another program need not know which of the embedding's rows a step touches.
-TEST(Data, LiveTokensThatAnExternalTrainerDoesNotCountAreNotDemanded) {
+TEST(Data, LiveTokensOfExternalTrainersAreOptional) {
   for (const bool of_candidate : {true, false}) {
     SyntheticCell cell;
     SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;

@@ -51,7 +51,7 @@ TEST(EvaluationCheck, AfterTheLastStepAlone) {
   EXPECT_EQ(expect_outcome(cell, "evaluation", Outcome::holds).compared.at("evaluations"), 1);
 }
 
-TEST(EvaluationCheck, OneThatEvaluatesOtherwiseThanTheOtherIsRed) {
+TEST(EvaluationCheck, ADifferentEvaluationInOneRunFails) {
   struct Case {
     void (*change)(SyntheticCell&);
     const char* words;
@@ -75,7 +75,7 @@ TEST(EvaluationCheck, OneThatEvaluatesOtherwiseThanTheOtherIsRed) {
   }
 }
 
-TEST(EvaluationCheck, OfARunThatWasGoneOnWithFromThereOn) {
+TEST(EvaluationCheck, AResumedRunIsComparedFromItsFirstStep) {
   EvaluatedCell cell;
   begin_with_second_step(cell.candidate);
   std::erase_if(cell.candidate.ranks.back().evaluation, [](const EvaluationRow& row) { return row.step == 0; });
@@ -84,7 +84,7 @@ TEST(EvaluationCheck, OfARunThatWasGoneOnWithFromThereOn) {
   EXPECT_EQ(result_of(verdict, "evaluation").compared.at("evaluations"), 1);
 }
 
-TEST(EvaluationCheck, WhatWasAskedForIsHeldToTheRecord) {
+TEST(EvaluationCheck, TheRecordMustMatchTheRequest) {
   EvaluatedCell cell;
   cell.plan.request.emplace();
   cell.plan.request->evaluation.emplace();  // none
@@ -103,7 +103,7 @@ TEST(EvaluationCheck, WhatWasAskedForIsHeldToTheRecord) {
   EXPECT_EQ(result_of(verdict, "evaluation").reason, "neither run evaluates");
 }
 
-TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedAt) {
+TEST(EvaluationCheck, MissingExternalDigestsAreNamedOnce) {
   for (const bool of_candidate : {true, false}) {
     EvaluatedCell cell;
     SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
@@ -116,7 +116,7 @@ TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedA
   }
 }
 
-TEST(EvaluationCheck, BitsAreComparedUpToTheStepWhoseClipCoefficientsPart) {
+TEST(EvaluationCheck, BitsAreComparedUpToTheStepWhereClipCoefficientsDiverge) {
   const auto judged_with = [](float factor) {
     EvaluatedCell cell;
     cell.candidate.manifest["role"] = "external";
@@ -156,7 +156,7 @@ TEST(EvaluationCheck, IsOfTheSameDataEveryTimeInBothRecords) {
   expect_evaluation_red(valid, 1, 1, "evaluation.csv valid_tokens", "(expected 2, got 3)");
 }
 
-TEST(EvaluationCheck, OfMoreMicrobatchesThanAnyTableHoldsEndsAtTheFirstThatLacks) {
+TEST(EvaluationCheck, StopsAtTheFirstMissingMicrobatch) {
   EvaluatedCell cell;
   for (SyntheticRun* run : {&cell.reference, &cell.candidate})
     run->manifest["evaluation"]["microbatches"] = std::numeric_limits<std::int32_t>::max();

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(GradientNorm, LimitThatNeverOrAlwaysBitIsNotTriggered) {
+TEST(GradientNorm, IsIncompleteIfNoStepOrEveryStepIsClipped) {
   for (const bool never : {true, false}) {
     SyntheticCell cell;
     for (RankRecord& rank : cell.all_ranks())
@@ -24,11 +24,11 @@ TEST(GradientNorm, LimitThatNeverOrAlwaysBitIsNotTriggered) {
     const auto verdict = cell.judge();
     EXPECT_FALSE(verdict.holds);
     EXPECT_EQ(result_of(verdict, "gradient_norm").outcome, Outcome::incomplete);
-    EXPECT_EQ(result_of(verdict, "gradient_norm").reason.find("never acted") != std::string::npos, never);
+    EXPECT_EQ(result_of(verdict, "gradient_norm").reason.find("no norm reached the limit") != std::string::npos, never);
   }
 }
 
-TEST(GradientNorm, MayBeLackingWhereAnothersTrainerDoesNotClip) {
+TEST(GradientNorm, MayBeMissingIfAnExternalTrainerDoesNotClip) {
   const auto result = [](bool external, bool clips, bool of_candidate) {
     SyntheticCell cell;
     SyntheticRun& lacking = of_candidate ? cell.candidate : cell.reference;
@@ -45,7 +45,7 @@ TEST(GradientNorm, MayBeLackingWhereAnothersTrainerDoesNotClip) {
   };
   for (const bool of_candidate : {true, false}) {
     EXPECT_EQ(result(true, false, of_candidate).outcome, Outcome::does_not_apply);
-    EXPECT_THAT(result(true, false, of_candidate).reason, HasSubstr("one of the records gives no norm"));
+    EXPECT_THAT(result(true, false, of_candidate).reason, HasSubstr("one of the records has no norm"));
   }
   EXPECT_EQ(result(true, true, true).outcome, Outcome::differs) << "what is clipped needs its norm";
   EXPECT_EQ(result(false, false, true).outcome, Outcome::differs) << "ours always tell it";
@@ -69,7 +69,7 @@ struct PerRankCell : SyntheticCell {
 /// Of the candidate's 20 gradients, the largest of 32 elements, on 2 ranks in float32.
 const double limit_of_candidate = (4 + 10 + 3.5) * 0x1p-24;
 
-TEST(GradientNorm, SummedRankByRankIsHeldToItsOwnGradients) {
+TEST(GradientNorm, SummedRankByRankMustFollowFromItsGradients) {
   struct Case {
     const char* what;
     double reference, candidate;
@@ -91,7 +91,7 @@ TEST(GradientNorm, SummedRankByRankIsHeldToItsOwnGradients) {
 }
 
 // Where each of 1,000 ranks rounds to bfloat16, roundings alone may move a norm by more than a fault of 1.05 does.
-TEST(GradientNorm, ThatNoLimitCanJudgeDoesNotHold) {
+TEST(GradientNorm, TooImpreciseToJudgeDoesNotHold) {
   PerRankCell cell({1, 1}, {.level = "summary"});
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["dtype"] = "bfloat16";
   EXPECT_EQ(result_of(cell.judge(), "gradient_norm").outcome, Outcome::holds);
@@ -102,7 +102,7 @@ TEST(GradientNorm, ThatNoLimitCanJudgeDoesNotHold) {
 
 // Gradients in float32 buffers that no record holds, of bfloat16 parameters: a sum in bfloat16 moved the norm
 // by 1.1e-5.
-TEST(GradientNorm, WithoutRowsOfGradientsABfloat16NormIsHeldToWhatItIsStoredIn) {
+TEST(GradientNorm, WithoutGradientRowsTheStoredDtypeSetsTheLimit) {
   struct Case {
     double norm, factor;
     Outcome outcome;
@@ -149,7 +149,7 @@ TEST(GradientNorm, SummedRankByRankOfNothingIsEqual) {
   EXPECT_EQ(expect_outcome(cell, "gradient_norm", Outcome::holds).margin, 0);
 }
 
-TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
+TEST(GradientNorm, OutsideItsRoundingIsReportedWithBothValues) {
   PerRankCell cell({1, 1.5});
 
   expect_fails(cell, "gradient_norm",
@@ -183,7 +183,7 @@ TEST(GradientNorm, ThatFitsItsOwnGradientsSaysIfTheTwoDiffer) {
   }
 }
 
-TEST(GradientNorm, OfAnotherTypeNamesTheWayOut) {
+TEST(GradientNorm, OfAnotherTypeGetsAdvice) {
   PerRankCell cell({1, 1});
   float largest = 0;
   for (const TensorRow& row : cell.candidate.rows(&RankRecord::tensors))
@@ -196,7 +196,7 @@ TEST(GradientNorm, OfAnotherTypeNamesTheWayOut) {
 }
 
 // The coefficient follows from the norm, on whatever ranks the two show.
-TEST(GradientNorm, IsToldBeforeTheCoefficientOfAnotherRank) {
+TEST(GradientNorm, IsReportedBeforeTheCoefficientOfAnotherRank) {
   SyntheticCell cell;
   cell.candidate.ranks[0].steps[0].clip_coefficient = 0.25;
   cell.candidate.ranks[1].steps[0].gradient_norm = 3;
@@ -241,7 +241,7 @@ TEST(GradientNorm, ThatAnExternalTrainerGivesOnOneRankIsCompared) {
   }
 }
 
-TEST(GradientNorm, WithoutClippingSaysThatNoCoefficientWasSeenToAct) {
+TEST(GradientNorm, WithoutClippingSaysThatNoCoefficientActed) {
   UnclippedCell unclipped;
   SyntheticCell clipped;
 

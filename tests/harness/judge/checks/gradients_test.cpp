@@ -29,7 +29,7 @@ void multiply_gradients(SyntheticCell& cell, double factor) {
   }
 }
 
-TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
+TEST(Gradients, ACommonFactorIsReportedBeforeTheLoss) {
   SyntheticCell cell;
   multiply_gradients(cell, 5);
   for (const char* side : {"send", "receive"})
@@ -87,7 +87,7 @@ void leave_unused(SyntheticRun& run, bool unmoved) {
   run.erase(&RankRecord::tensors, [&](const auto& row) { return row.name == name && row.kind != "parameter"; });
 }
 
-TEST(Gradients, OfOtherPeoplesUnusedParameterNeitherRecordHasOne) {
+TEST(Gradients, MayBeMissingForUnusedExternalParameters) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) leave_unused(*run, true);
 
@@ -95,12 +95,12 @@ TEST(Gradients, OfOtherPeoplesUnusedParameterNeitherRecordHasOne) {
 
   EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::holds) << result_of(verdict, "gradients").reason;
   EXPECT_THAT(result_of(verdict, "gradients").not_shown,
-              ::testing::Contains(HasSubstr("where neither record has one")));
+              ::testing::Contains(HasSubstr("neither record has a gradient of")));
   EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::holds);
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds) << result_of(verdict, "parameters").reason;
 }
 
-TEST(Gradients, AParameterThatMovesHasOne) {
+TEST(Gradients, AreRequiredIfTheParameterChanges) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) leave_unused(*run, false);
 
@@ -110,12 +110,12 @@ TEST(Gradients, AParameterThatMovesHasOne) {
   EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::differs);
 }
 
-TEST(Gradients, OfAFrozenParameterMayBeThereInBothRecordsOrInNone) {
+TEST(Gradients, OfFrozenParametersExistInBothRecordsOrNeither) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["frozen"] = {"model.norm.weight"};
   std::erase_if(cell.candidate.ranks[1].tensors,
                 [](const TensorRow& row) { return row.kind != "parameter" && row.name == "model.norm.weight"; });
-  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the candidate has no such row"));
+  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the candidate lacks this row"));
 }
 
 TEST(Gradients, HaveTheParametersShapeInBothRecords) {
@@ -131,7 +131,7 @@ TEST(Gradients, HaveTheParametersShapeInBothRecords) {
     const std::string check = kind == "gradient" ? "gradients" : "parameters";
 
     EXPECT_THAT(result_of(cell.judge(), check).reason,
-                HasSubstr("the reference's own has another shape than the parameter (expected 6x4, got 4x6)"));
+                HasSubstr("the reference's tensor does not have the parameter's shape (expected 6x4, got 4x6)"));
   }
 }
 
@@ -156,7 +156,7 @@ TEST(Gradients, ThatNeitherRecordHasMakeTheCaseIncomplete) {
   }
 }
 
-TEST(Gradients, OfEqualSizesMayBeClippedByTheTrainerWhichSaysNothingOfItsNorm) {
+TEST(Gradients, OfEqualSizesSuggestAnUnrecordedNorm) {
   for (const bool says_nothing : {true, false}) {
     SyntheticCell cell;
     cell.candidate.manifest["role"] = "external";
@@ -169,7 +169,7 @@ TEST(Gradients, OfEqualSizesMayBeClippedByTheTrainerWhichSaysNothingOfItsNorm) {
       tensor_row(cell.candidate, 1, "gradient", name).digest = other_digest;
 
     const Finding found = expect_fails(cell, "gradients", {.step = 1});
-    EXPECT_EQ(found.words.find("if the trainer clips by a norm of its own") != std::string::npos, says_nothing);
+    EXPECT_EQ(found.words.find("if the trainer has its own clipping code") != std::string::npos, says_nothing);
   }
 }
 

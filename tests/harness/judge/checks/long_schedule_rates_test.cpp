@@ -69,7 +69,7 @@ TEST_P(LongSchedule, HoldsToItsEnd) {
   EXPECT_EQ(result.compared.at("learning_rates"), 3 * run_.steps);
 }
 
-TEST_P(LongSchedule, IsRedWhereARateOfTheLastTenthIsATinyPartOff) {
+TEST_P(LongSchedule, FailsIfALateRateIsSlightlyOff) {
   const std::int64_t step = run_.steps - run_.steps / 20;
   record_rate(step, 1e-14);
 
@@ -80,7 +80,7 @@ TEST_P(LongSchedule, IsRedWhereARateOfTheLastTenthIsATinyPartOff) {
   expect_finding(*result.first_divergence, {.step = step, .item = "learning_rate"});
 }
 
-TEST_P(LongSchedule, OfAnotherProgramMayHaveALibrarysOwnLastBitOfTheCosine) {
+TEST_P(LongSchedule, OfAnotherProgramMayDifferInTheLastBitOfTheCosine) {
   const std::int64_t last = run_.steps - 1;
   call_external();
   record_rate(last, 0x1p-54 * rates_.peak / rates_.at(last));

@@ -53,7 +53,7 @@ void make_external(SyntheticCell& cell, std::optional<std::int64_t> MemoryRow::*
   for (MemoryRow& row : cell.candidate.rows(&RankRecord::memory)) *(row.*column) += more;
 }
 
-TEST(Memory, AnothersStepCountersAreItsOwn) {
+TEST(Memory, AnExternalTrainersStepCountersAreAccepted) {
   // Two ranks with at least 10 parameters each: no counters at all, ours of 4 bytes, and 8 bytes each.
   for (const std::int64_t more : {-40, 0, 40}) {
     SyntheticCell cell;
@@ -67,7 +67,7 @@ TEST(Memory, AnothersStepCountersAreItsOwn) {
   }
 }
 
-TEST(Memory, AnothersTiedWeightOnOneRankMayBeKeptOnceOrTwice) {
+TEST(Memory, AnExternalTiedWeightMayBeKeptOnceOrTwice) {
   constexpr std::int64_t weight = 8 * 4 * 4;
   for (const auto& [column, more] : {std::pair{&MemoryRow::parameter_bytes, weight},
                                      {&MemoryRow::gradient_bytes, -weight},
@@ -107,13 +107,13 @@ TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::differs), ::testing::IsEmpty());
 }
 
-TEST(Memory, WhatIsMissingIsNamedAndTheRestIsJudged) {
+TEST(Memory, MissingValuesAreNamedAndTheRestIsJudged) {
   const auto expect_lacks = [](SyntheticCell& cell, const std::string& what) {
     const auto verdict = cell.judge();
     const auto& memory = result_of(verdict, "memory");
     EXPECT_EQ(memory.outcome, Outcome::incomplete);
     EXPECT_THAT(memory.reason,
-                AllOf(HasSubstr("the records lack"), HasSubstr(what), HasSubstr("what they have agrees")));
+                AllOf(HasSubstr("the records lack"), HasSubstr(what), HasSubstr("the values that they have agree")));
     EXPECT_TRUE(verdict.holds);
   };
   for (const auto& [column, name] : {std::pair{&MemoryRow::parameter_bytes, "parameter_bytes of the candidate"},
@@ -132,7 +132,7 @@ TEST(Memory, WhatIsMissingIsNamedAndTheRestIsJudged) {
   expect_lacks(no_list, "a schedule.csv that can be followed");
 }
 
-TEST(Memory, OfRecordsThatHaveNothingNothingIsSaidToAgree) {
+TEST(Memory, RecordsWithoutMemoryAreNotSaidToAgree) {
   SyntheticCell cell;
   for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
   for (MemoryRow& row : cell.rows(&RankRecord::memory)) {
@@ -145,7 +145,7 @@ TEST(Memory, OfRecordsThatHaveNothingNothingIsSaidToAgree) {
   EXPECT_THAT(memory.reason, AllOf(HasSubstr("the records lack"), Not(HasSubstr("agrees"))));
 }
 
-TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheModelOut) {
+TEST(Memory, ChangingShapesOmitTheActivationModel) {
   SyntheticCell cell;
   for (RankRecord& rank : cell.all_ranks()) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
 

@@ -11,7 +11,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Parameters, BehindAnotherStartNothingIsCounted) {
+TEST(Parameters, AfterAnotherStartNothingIsCounted) {
   SyntheticCell cell;
   tensor_row(cell.candidate, -1, "parameter", "model.norm.weight").digest = other_digest;
   tensor_row(cell.candidate, 1, "moment2", "model.norm.weight").digest = other_digest;
@@ -51,11 +51,12 @@ TEST(Parameters, MomentsThatAnOptimizerOfSeveralFormulasDoesNotKeepAreNotMissed)
   for (const Json& optimizer : {of_groups, Json{{"name", "muon+adamw"}, {"learning_rate", 0.001}}}) {
     const CheckResult result = without_a_moment(optimizer, 2);
     EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-    EXPECT_THAT(result.not_shown, Contains("optimizer state that is dropped where neither record has any"));
-    EXPECT_THAT(without_a_moment(optimizer, 1).reason, HasSubstr("the candidate has no such row"));
-    EXPECT_THAT(without_a_moment(optimizer, 0).not_shown, Not(Contains(HasSubstr("dropped where neither"))));
+    EXPECT_THAT(result.not_shown, Contains("dropped optimizer state, where neither record has any"));
+    EXPECT_THAT(without_a_moment(optimizer, 1).reason, HasSubstr("the candidate lacks this row"));
+    EXPECT_THAT(without_a_moment(optimizer, 0).not_shown,
+                Not(Contains(HasSubstr("dropped optimizer state, where neither"))));
   }
-  EXPECT_THAT(without_a_moment(adamw, 2).reason, HasSubstr("the reference has no such row"));
+  EXPECT_THAT(without_a_moment(adamw, 2).reason, HasSubstr("the reference lacks this row"));
 }
 
 /// Two external records without moments after step 0. `updated`: step 0 changes the norm's weight all the same.
@@ -75,12 +76,12 @@ CheckResult before_the_first_update(bool updated) {
 TEST(Parameters, MomentsAreNotMissedBeforeTheFirstUpdate) {
   const CheckResult result = before_the_first_update(false);
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_THAT(result.not_shown, Contains("optimizer state that is dropped where neither record has any"));
+  EXPECT_THAT(result.not_shown, Contains("dropped optimizer state, where neither record has any"));
   EXPECT_THAT(before_the_first_update(true).reason,
-              AllOf(HasSubstr("model.norm.weight"), HasSubstr("the reference has no such row")));
+              AllOf(HasSubstr("model.norm.weight"), HasSubstr("the reference lacks this row")));
 }
 
-TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {
+TEST(Parameters, AMissingFrozenParameterFails) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     run->manifest["frozen"] = {"model.norm.weight"};
@@ -92,7 +93,7 @@ TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {
         if (row.name == "model.norm.weight") row.digest = other_digest;  // it stays as it is
     }
   }
-  EXPECT_THAT(result_of(cell.judge(), "parameters").reason, HasSubstr("the reference has no such row"));
+  EXPECT_THAT(result_of(cell.judge(), "parameters").reason, HasSubstr("the reference lacks this row"));
 }
 
 TEST(Parameters, AFrozenParameterThatMovesInBothRecordsIsFound) {

@@ -24,7 +24,7 @@ TEST(ResumeCheck, DoesNotApplyToARunThatBeganAtTheStart) {
 }
 
 // It has tensors at the cuts of its model, of the steps that it made.
-TEST(ResumeCheck, OneDeviceThatWentOnHoldsAgainstItself) {
+TEST(ResumeCheck, AResumedRunOnOneDeviceHolds) {
   SyntheticCell cell;
   cell.candidate = synthetic_reference({});
   begin_with_second_step(cell.candidate);
@@ -52,7 +52,7 @@ TEST(ResumeCheck, EveryCheckHoldsFromTheFirstStepOn) {
   }
 }
 
-TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
+TEST(ResumeCheck, EachMistakeInTheFirstStepIsReported) {
   struct Case {
     void (*change)(SyntheticRun& candidate);
     std::vector<std::string> checks;
@@ -67,7 +67,7 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
                                       });
                                     },
                                     {"resume"},
-                                    {.step = -1, .item = weight, .words = "the candidate has no such row"}},
+                                    {.step = -1, .item = weight, .words = "the candidate lacks this row"}},
                                    {[](auto& run) { tensor_row(run, -1, "parameter", weight).digest = other_digest; },
                                     {"parameters", "resume"},
                                     {.step = -1, .item = weight}},
@@ -93,7 +93,7 @@ TEST(ResumeCheck, EachWayInWhichTheFirstStepDoesNotGoOnIsTold) {
   }
 }
 
-TEST(ResumeCheck, WhatWasToBeGoneOnWithAndBeganAnewFails) {
+TEST(ResumeCheck, ARunThatStartedOverInsteadOfResumingFails) {
   SyntheticCell cell;
   cell.plan.request.emplace();
   cell.plan.request->first_step = 1;
@@ -103,14 +103,13 @@ TEST(ResumeCheck, WhatWasToBeGoneOnWithAndBeganAnewFails) {
   EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::incomplete);
 }
 
-TEST(ResumeCheck, AReferenceThatBeginsLaterIsNoReference) {
+TEST(ResumeCheck, AReferenceThatBeginsLaterIsRefused) {
   SyntheticCell cell;
   begin_with_second_step(cell.reference);
-  EXPECT_THAT(result_of(cell.judge(), "data").reason,
-              HasSubstr("give the record that begins earlier as the reference"));
+  EXPECT_THAT(result_of(cell.judge(), "data").reason, HasSubstr("use the record that begins earlier as the reference"));
 }
 
-TEST(ResumeCheck, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {
+TEST(ResumeCheck, TwoRunsResumedAtTheSameStepAreFullyCompared) {
   GoneOnWith cell;
   begin_with_second_step(cell.reference);
   const auto verdict = cell.judge();

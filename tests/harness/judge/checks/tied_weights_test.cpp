@@ -25,7 +25,7 @@ TEST(TiedWeights, ThatDifferInBothRecordsAlike) {
   }
 }
 
-TEST(TiedWeights, OfARunThatIsGoneOnWithIncludeItsFirstMoments) {
+TEST(TiedWeights, OfAResumedRunIncludeItsFirstMoments) {
   for (const bool differ : {false, true}) {
     SyntheticCell cell;
     begin_with_second_step(cell.candidate);
@@ -72,10 +72,10 @@ TEST(TiedWeights, WithoutARowAreNotCovered) {
   EXPECT_FALSE(verdict.holds);
 }
 
-TEST(TiedWeights, OfNamesThatNoStageHoldsProveNothing) {
+TEST(TiedWeights, OfUnknownNamesAreNotCovered) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["tied"] = Json::array({{"one", "other"}});
-  EXPECT_THAT(result_of(cell.judge(), "tied_weights").reason, HasSubstr("a check that compared nothing"));
+  EXPECT_THAT(result_of(cell.judge(), "tied_weights").reason, HasSubstr("a check that compares too little"));
 }
 
 TEST(TiedWeights, DoNotApplyWhereThereIsOneCopy) {

@@ -74,7 +74,7 @@ class ModelOfRecords : public ::testing::Test {
   int written_ = 0;
 };
 
-TEST_F(ModelOfRecords, OfALlamaByItsNamesIsThatOfItsConfiguration) {
+TEST_F(ModelOfRecords, OfALlamaFollowsItsConfiguration) {
   const auto found = model();
 
   EXPECT_TRUE(found.has_sizes());
@@ -109,7 +109,7 @@ TEST_F(ModelOfRecords, OfALlamaInOtherUnitsIsWhatTheRecordLists) {
   EXPECT_EQ(found.units.back(), "loss");
 }
 
-TEST_F(ModelOfRecords, OfOnesOwnHasTheParametersOfTheReferencesStart) {
+TEST_F(ModelOfRecords, OfAnotherModelHasTheParametersOfTheReferencesStart) {
   name_otherwise();
   std::vector<std::string> names;
   for (const TensorRow& row : reference.ranks[0].tensors) {
@@ -128,7 +128,7 @@ TEST_F(ModelOfRecords, OfOnesOwnHasTheParametersOfTheReferencesStart) {
   EXPECT_EQ(final_weight.dtype, "float64");
 }
 
-TEST_F(ModelOfRecords, AParameterIsOfTheLongestUnitThatItsNameBeginsWith) {
+TEST_F(ModelOfRecords, AParameterBelongsToTheLongestUnitPrefix) {
   name_otherwise();
 
   const auto found = model();
@@ -139,7 +139,7 @@ TEST_F(ModelOfRecords, AParameterIsOfTheLongestUnitThatItsNameBeginsWith) {
   EXPECT_EQ(unit_of(found, "outputs.weight"), "outputs");
 }
 
-TEST_F(ModelOfRecords, AParameterOfNoUnitsNameIsOfTheStageThatListsIt) {
+TEST_F(ModelOfRecords, AParameterWithoutAUnitPrefixBelongsToItsStage) {
   name_otherwise();
 
   EXPECT_EQ(unit_of(model(), "scale.weight"), "inputs") << "the candidate's first stage";

@@ -40,7 +40,7 @@ TEST(RecordReading, EndsWithTheFirstErrorAndKeepsItsPlace) {
   EXPECT_EQ(reading.record(), nullptr);
 }
 
-TEST(RecordReading, BeginsAgainWhateverEndedIt) {
+TEST(RecordReading, CanBeRestarted) {
   BrokenRecord broken;
   RecordReading reading(broken.path);
   reading.read_to_end();
@@ -54,7 +54,7 @@ TEST(RecordReading, BeginsAgainWhateverEndedIt) {
   EXPECT_FALSE(reading.record()->ranks[0].tensors.empty());
 }
 
-TEST(RecordReading, KnowsHowFarEachRankCame) {
+TEST(RecordReading, KnowsEachRanksProgress) {
   SyntheticCell cell;
   RecordReading reading(cell.write_candidate());
 
@@ -79,7 +79,7 @@ TEST(RecordReading, TakesAReferenceFromTheStepThatTheCandidateBeginsWith) {
   EXPECT_EQ(beside_nothing.record()->first_step, 0);
 }
 
-TEST(RecordReading, TheEarlierOfTwoStepsIsThatOfTheOneThatIsLeftWhereTheOtherHasNone) {
+TEST(RecordReading, TheNextStepIsTheRemainingReadings) {
   EXPECT_EQ(earlier(1, 2), 1);
   EXPECT_EQ(earlier(2, 1), 1);
   EXPECT_EQ(earlier(std::nullopt, 2), 2);

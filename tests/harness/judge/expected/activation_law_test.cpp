@@ -114,11 +114,11 @@ TEST(ActivationLaw, AnEmptyStageHasNoWeightsToComputeGradientsOf) {
   EXPECT_EQ(peaks, (std::vector<std::int64_t>{30, 30, 0}));
 }
 
-TEST(ActivationLaw, AStageOrAMicrobatchThatTheRecordDoesNotHaveIsNamed) {
+TEST(ActivationLaw, UnknownStagesAndMicrobatchesAreNamed) {
   const auto stages = map_of({{"layers.0"}});
 
   EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"7F0"}), stages, {}, {1}); }),
-              HasSubstr("7F0 is of a stage that the manifest does not list"));
+              HasSubstr("the manifest does not list the stage of 7F0"));
   EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"0F1"}), stages, {}, {1}); }),
               HasSubstr("0F1 names a microbatch that microbatches.csv does not have"));
 }

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// The oracle is transformers: names and shapes of the tensors that it wrote for each golden configuration.
-TEST(ExpectedModel, NamesAndShapesAreThoseOfEveryGolden) {
+TEST(ExpectedModel, NamesAndShapesMatchEveryGolden) {
   int goldens = 0, tensors = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden")) {
@@ -71,7 +71,7 @@ TEST(ExpectedModel, HalvesOfALayerShareItsParametersInTheSameOrder) {
   }
 }
 
-TEST(ExpectedModel, DefaultsAreThoseOfTransformers) {
+TEST(ExpectedModel, DefaultsMatchTransformers) {
   const auto model = expected_model(small());
 
   EXPECT_EQ(model.kv_heads, 2);
@@ -117,7 +117,7 @@ TEST(ExpectedModel, SizesBeyond32BitsAreRefused) {
   EXPECT_THAT(error_of<InputError>([&] { expected_model(Json::array()); }), HasSubstr("must be an object"));
 }
 
-TEST(ExpectedModel, NullIsAKeyThatIsAbsent) {
+TEST(ExpectedModel, NullCountsAsAbsent) {
   Json config = small();
   for (const char* key : {"num_key_value_heads", "tie_word_embeddings", "pad_token_id"}) config[key] = nullptr;
   const auto model = expected_model(config);

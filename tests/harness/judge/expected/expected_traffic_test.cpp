@@ -45,9 +45,9 @@ TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("0SEND_F2"));
 }
 
-TEST(ExpectedTraffic, AMessageToNobodyIsNamed) {
+TEST(ExpectedTraffic, AMessageWithoutAReceiverIsNamed) {
   const auto call = [] { expected_traffic(actions({"1SEND_F0"}), stages_on_ranks({0, 1}), {1}); };
-  EXPECT_THAT(error_of<InputError>(call), HasSubstr("1SEND_F0 has no stage at its other end"));
+  EXPECT_THAT(error_of<InputError>(call), HasSubstr("the stage at the other end of 1SEND_F0 does not exist"));
 }
 
 TEST(StageMap, CutBehindEmptyStagesIsTheNextUnit) {

@@ -81,7 +81,7 @@ Manifest of_another_tied(const Json& optimizer) {
 
 constexpr std::int64_t count_bytes = 8;  // bytes in which an optimizer may count a parameter's steps
 
-TEST(StateRange, OfOurOwnIsOneNumber) {
+TEST(StateRange, OfOurTrainersIsOneNumber) {
   const auto model = expected_model(small(true));
   const StateRange range = state_range(model, {"embed_tokens", "lm_head"}, manifest_of(adamw));
 
@@ -90,7 +90,7 @@ TEST(StateRange, OfOurOwnIsOneNumber) {
   EXPECT_TRUE(range.optimizer_known);
 }
 
-TEST(StateRange, OfAnUnknownOptimizerKnowsWeightsAndGradientsAlone) {
+TEST(StateRange, OfAnUnknownOptimizerCoversOnlyWeightsAndGradients) {
   for (const char* role : {"pipeline", "external"}) {
     Manifest manifest = of_another({{"name", "lion"}});
     manifest.set_role(role);
@@ -102,7 +102,7 @@ TEST(StateRange, OfAnUnknownOptimizerKnowsWeightsAndGradientsAlone) {
   }
 }
 
-TEST(StateRange, OfAnothersTiedWeightIsThatOfOneOrTwoWhereBothUsesAre) {
+TEST(StateRange, OfAnExternalTiedWeightAllowsOneOrTwoCopies) {
   const auto model = expected_model(small(true));
 
   const StateRange both = state_range(model, {"embed_tokens", "lm_head"}, of_another(adamw));
@@ -117,7 +117,7 @@ TEST(StateRange, OfAnothersTiedWeightIsThatOfOneOrTwoWhereBothUsesAre) {
   EXPECT_EQ(untied.least, (StateBytes{256, 256, 512}));
 }
 
-TEST(StateRange, OfAModelOfOnesOwnIsInItsParametersDtypesAndAnySecondUseMayLack) {
+TEST(StateRange, OfAnotherModelUsesItsParametersDtypes) {
   const StateRange all = state_range(of_ones_own(), {"in", "out"}, of_another_tied(adamw));
   EXPECT_EQ(all.least, (StateBytes{128 + 32, 128 + 32, 2 * (128 + 32)}));
   EXPECT_EQ(all.most, (StateBytes{128 + 32 + 128, 128 + 32 + 128, 2 * (128 + 32 + 128) + 3 * count_bytes}));
@@ -128,7 +128,7 @@ TEST(StateRange, OfAModelOfOnesOwnIsInItsParametersDtypesAndAnySecondUseMayLack)
   EXPECT_EQ(state_range(of_ones_own(), {"out"}, of_another(momentum)).least, (StateBytes{128, 128, 128})) << "untied";
 }
 
-TEST(StateRange, OfAnothersFrozenParameterIsItsValue) {
+TEST(StateRange, OfAnExternalFrozenParameterIsItsValue) {
   Manifest manifest = of_another_tied(adamw);
   manifest.frozen = {"in.weight"};
 
@@ -138,7 +138,7 @@ TEST(StateRange, OfAnothersFrozenParameterIsItsValue) {
   EXPECT_EQ(range.most, (StateBytes{128 + 32, 32, 64 + count_bytes}));
 }
 
-TEST(StateRange, OfAnothersMixedPrecisionMayHoldACopy) {
+TEST(StateRange, OfExternalMixedPrecisionMayIncludeACopy) {
   Manifest manifest = of_another(plain);
   manifest.dtype = "mixed";
 
@@ -148,7 +148,7 @@ TEST(StateRange, OfAnothersMixedPrecisionMayHoldACopy) {
   EXPECT_EQ(range.most, (StateBytes{16 + 8, 16, count_bytes}));
 }
 
-TEST(StateRange, OfManyStagesIsTheirSumAndKnownWhereAllAre) {
+TEST(StateRange, OfManyStagesIsTheSumIfAllAreKnown) {
   StateRange sum{{1, 2, 3}, {4, 5, 6}, true};
   sum += StateRange{{10, 20, 30}, {40, 50, 60}, true};
   EXPECT_EQ(sum.least, (StateBytes{11, 22, 33}));

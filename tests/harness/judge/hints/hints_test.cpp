@@ -53,7 +53,7 @@ TEST(GradientFactor, IsNamedByEachCountThatTrainersDivideBy) {
   }
   SyntheticCell one_pipeline(one_stage());
   scale_gradients(one_pipeline, 2, [](const auto&) { return true; });
-  EXPECT_THAT(expect_fails(one_pipeline, "gradients").words, HasSubstr(": as where a sum is taken twice"));
+  EXPECT_THAT(expect_fails(one_pipeline, "gradients").words, HasSubstr(": as if a sum were taken twice"));
 }
 
 TEST(GradientFactor, OfOneStageNamesIt) {
@@ -71,7 +71,7 @@ TEST(GradientFactor, OfOneStageNamesIt) {
   }
 }
 
-TEST(GradientFactor, OfOneTensorAloneIsNone) {
+TEST(GradientFactor, OfASingleTensorIsNotReported) {
   SyntheticCell cell;
   scale_gradients(cell, 5, is_tied);  // two copies of one tensor
 
@@ -89,7 +89,7 @@ TEST(GradientFactor, OfSixteenBitsMayBeRounded) {
               HasSubstr("5 times the reference's: as many as microbatches"));
 }
 
-TEST(TiedGradients, ThatWereNotSummedAreNamedInTheFirstDivergence) {
+TEST(TiedGradients, UnsummedOnesAreNamedInTheFirstDivergence) {
   SyntheticCell cell;
   tensor_row(cell.candidate, 0, "gradient", embedding_weight).digest = other_digest;
 
@@ -108,7 +108,7 @@ TEST(TiedGradients, OfTheSameSizeMayBeOfOneLeafInTheReference) {
       const std::string words = expect_fails(cell, "gradients").words;
 
       const bool named = external && factor < 1.001;
-      EXPECT_EQ(words.find("give the one device two copies (docs/judge-your-trainer.md") != std::string::npos, named)
+      EXPECT_EQ(words.find("use two copies on one device (docs/judge-your-trainer.md") != std::string::npos, named)
           << words;
       EXPECT_THAT(words, Not(HasSubstr("clip_norm=")));
     }
@@ -202,7 +202,7 @@ TEST(TensorLook, NamesWhatItsRowShows) {
        {std::pair<void (*)(TensorRow&, SyntheticCell&), const char*>{
             [](TensorRow&row, SyntheticCell&) { row.l2 = 0, row.max_abs = 0, row.nonzero = 0, row.nonzero_rows = 0; },
             "; the candidate's is all zeros"},
-        {[](TensorRow&, SyntheticCell&) {}, "; as of other signs or another order of its elements"},
+        {[](TensorRow&, SyntheticCell&) {}, "; as if signs or the order of its elements differed"},
         {[](TensorRow&row, SyntheticCell&cell) {
            row.digest = tensor_row(cell.reference, 1, "gradient", "model.layers.0.mlp.up_proj.weight").digest;
          },

@@ -51,7 +51,7 @@ TEST_F(Limits, AreFourTimesTheLargestOfReferenceAndNullRuns) {
   EXPECT_THAT(limit_words(calibration, limit), HasSubstr("= 4 x 1.79e-07, the largest error of the reference and 20"));
 }
 
-TEST_F(Limits, GrowWhereOneNullRunLiesFarBeyondAllOthers) {
+TEST_F(Limits, GrowIfOnePerturbedRunIsFarBeyondTheOthers) {
   auto null = twenty({{norm_weight, {1.5 * u}}});
   null[19][norm_weight].error = 9 * u;
 
@@ -135,7 +135,7 @@ TEST_F(Limits, OfABfloat16RunAreOneFloat32RoundingForLossesAndOneBfloat16ForTheR
   }
 }
 
-TEST_F(Limits, AreNotWidenedByWhatIsNotZeroWhereTheShadowIs) {
+TEST_F(Limits, AreNotWidenedByNonZerosWhereTheReferenceIsZero) {
   const Item masked{0, "gradient/masked"};
   const Errors own = {{masked, {0, true}}};
   auto null = twenty(own);
@@ -235,7 +235,7 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "ceiling"; }),
-              HasSubstr(named + "limit is not set by that"));
+              HasSubstr(named + "something else determines its limit"));
   EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }), HasSubstr("its factor is 40, its left_out makes 4"));
 }
 
@@ -248,7 +248,7 @@ TEST_F(CalibrationFile, PooledLossesFollowFromTheLargestOfTheStepsSoFar) {
   EXPECT_EQ(read_calibration(folder_ / "pooled.json").limits.size(), 4U);
 }
 
-TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
+TEST_F(CalibrationFile, ImpossibleFilesAreRefused) {
   EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/3"; }), HasSubstr("schema"));
   EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/1"; }),
               AllOf(HasSubstr("changed.json"), HasSubstr("a cap"), HasSubstr("calibrate again")))
@@ -258,8 +258,9 @@ TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }),
-              HasSubstr("own: is not a number from 0 up"));
-  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is not a number from 0 up"));
+              HasSubstr("own: is not a number of 0 or more"));
+  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }),
+              HasSubstr("left_out: is not a number of 0 or more"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
   EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));
   EXPECT_THAT(refusal([](Json& json) { json.erase("factor"); }), HasSubstr("factor"));

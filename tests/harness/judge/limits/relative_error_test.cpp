@@ -70,7 +70,7 @@ TEST(RelativeError, OfANotANumberIsSmallToNoLimit) {
   EXPECT_FALSE(relative_error(entry("float32", with_inf), entry("float64", truth)) <= 1e300);
 }
 
-TEST(RelativeError, OfOtherShapesAndOfIntegersIsNone) {
+TEST(RelativeError, OfOtherShapesAndIntegersIsRefused) {
   const std::vector<float> two = {1, 2}, three = {1, 2, 3};
   const std::vector<std::int64_t> whole = {1, 2};
 

@@ -21,7 +21,7 @@ std::vector<std::string> failing_checks(const CellVerdict& verdict) {
   return with_outcome(verdict, Outcome::differs);
 }
 
-TEST(CalibratedTier, HoldsWhereBitsDiffer) {
+TEST(CalibratedTier, HoldsAlthoughBitsDiffer) {
   CalibratedCell cell;
 
   const auto verdict = cell.compare();
@@ -111,7 +111,7 @@ TEST(CalibratedTier, EvaluationsHaveLimitsToo) {
   EXPECT_THAT(failing_checks(beyond.compare()), ElementsAre("evaluation"));
 }
 
-TEST(CalibratedTier, AnEvaluationThatWasNotCalibratedIsTold) {
+TEST(CalibratedTier, AnUncalibratedEvaluationIsReported) {
   CalibratedCell cell;
   add_evaluation(cell, 2);
 
@@ -120,7 +120,7 @@ TEST(CalibratedTier, AnEvaluationThatWasNotCalibratedIsTold) {
   });
 
   EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("the calibration has no limit for evaluation at step 1"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("the calibration lacks a limit for evaluation at step 1"));
 }
 
 TEST(CalibratedTier, TheStartIsTheSameInBits) {
@@ -180,7 +180,7 @@ TEST(CalibratedTier, AnItemWithoutALimitFails) {
   EXPECT_THAT(failing_checks(verdict), ElementsAre("gradient_norm"));
 }
 
-TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
+TEST(CalibratedTier, IsOnlyForOtherDevices) {
   CalibratedCell device, steps;
   device.candidate.run = synthetic_candidate({.level = "dump", .device = "cuda"});
   device.candidate.run.manifest["machine"]["gpus"] = {"A", "B"};
@@ -194,7 +194,7 @@ TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
   EXPECT_THAT(failing_checks(steps.compare()), ElementsAre("data"));
 }
 
-TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
+TEST(CalibratedTier, OtherKernelsOnlyDropTheActivationMemoryModel) {
   CalibratedCell law, state;
   for (auto* cell : {&law, &state}) {
     cell->reference.run.manifest["machine"]["cpu_vendor"] = "GenuineIntel";  // nobody is held to what he did not tell
@@ -222,12 +222,12 @@ TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {
   EXPECT_THAT(error_of<InputError>([&] { optimizer.compare(); }), HasSubstr("optimizer: beta2 is 0.5"));
   EXPECT_THAT(error_of<InputError>([&] { rate.compare(); }), HasSubstr("learning rate of step 1"));
   EXPECT_THAT(error_of<InputError>([&] { gone.compare([](auto& made) { made.shadow = "nowhere"; }); }),
-              HasSubstr("its float64 reference's record is not at"));
+              HasSubstr("the record of its float64 reference is not at"));
   EXPECT_THAT(error_of<InputError>([&] { other.compare([](auto& made) { made.shadow_run_id = "another"; }); }),
               HasSubstr("is not the float64 reference that"));
 }
 
-TEST(CalibratedTier, AShadowWithoutItsValuesIsNone) {
+TEST(CalibratedTier, AFloat64ReferenceWithoutValuesIsRefused) {
   CalibratedCell cell;
   cell.shadow.run.manifest["level"] = "full";
 
@@ -255,30 +255,30 @@ class ErrorsOf : public ::testing::Test {
 TEST_F(ErrorsOf, ATensorThatOneOfThemLacksIsNamed) {
   const DumpedRun::Key tensor = {1, "gradient/model.norm.weight"};
   run.not_dumped.insert(tensor);
-  EXPECT_THAT(refusal(), ContainsRegex("run1: holds no gradient/model.norm.weight in step-1.safetensors, which the"));
+  EXPECT_THAT(refusal(), ContainsRegex("run1: lacks gradient/model.norm.weight in step-1.safetensors, which the"));
 
   run.not_dumped.clear();
   shadow.not_dumped.insert(tensor);
-  EXPECT_THAT(refusal(), ContainsRegex("shadow2: holds no gradient/model.norm.weight in step-1.safetensors, which th"));
+  EXPECT_THAT(refusal(), ContainsRegex("shadow2: lacks gradient/model.norm.weight in step-1.safetensors, which th"));
 }
 
 TEST_F(ErrorsOf, ARowThatOneOfThemLacksIsNamed) {
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].microbatches.pop_back(); }),
-              ContainsRegex("run1: holds no loss/[0-9]+ at step [0-9]+, which the other run"));
+              ContainsRegex("run1: lacks loss/[0-9]+ at step [0-9]+, which the other run"));
   EXPECT_THAT(refusal([](Record&, Record& truth) { truth.ranks[0].steps.pop_back(); }),
-              ContainsRegex("shadow2: holds no gradient_norm at step"));
+              ContainsRegex("shadow2: lacks gradient_norm at step"));
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].evaluation.emplace_back(); }),
-              ContainsRegex("shadow3: holds no evaluation at step 0"));
+              ContainsRegex("shadow3: lacks evaluation at step 0"));
 }
 
 TEST_F(ErrorsOf, ANumberThatOneOfThemLacksIsNamed) {
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].steps[1].gradient_norm.reset(); }),
-              ContainsRegex("run1: holds no gradient_norm"));
+              ContainsRegex("run1: lacks gradient_norm"));
   EXPECT_THAT(refusal([](Record&, Record& truth) { truth.ranks[0].microbatches[3].loss.reset(); }),
-              ContainsRegex("shadow2: holds no loss/3"));
+              ContainsRegex("shadow2: lacks loss/3"));
 }
 
-TEST_F(ErrorsOf, WhatIsNotFiniteHasNoLimit) {
+TEST_F(ErrorsOf, NonFiniteValuesHaveNoLimit) {
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].steps[1].gradient_norm = NAN; }),
               HasSubstr("gradient_norm at step 1 is not finite"));
   run.with_nan.insert({0, "moment1/model.norm.weight"});

@@ -75,7 +75,7 @@ TEST_P(RightCoefficientsOf, AreThoseOfItsPrecisions) {
   for (const double each : right_coefficients(0.01, manifest)) EXPECT_LE(each, 1) << "nothing is made larger";
 }
 
-TEST(RightCoefficients, AreNotANumberForANormThatIsNone) {
+TEST(RightCoefficients, AreNanForANanNorm) {
   Manifest manifest;
   manifest.norm_order = "per_rank";
   manifest.dtype = "float32";

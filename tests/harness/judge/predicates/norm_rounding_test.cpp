@@ -61,7 +61,7 @@ struct RealSize {
   Record record;
 };
 
-TEST(AtRealSize, ANormIsHeldToItsGradients) {
+TEST(AtRealSize, ANormMustFollowFromItsGradients) {
   struct Case {
     const char *dtype, *role;
     std::int64_t ranks;

@@ -74,7 +74,7 @@ class OneRecord : public ::testing::Test {
   int written_ = 0;
 };
 
-TEST_F(OneRecord, ThatIsRightHolds) {
+TEST_F(OneRecord, HoldsIfConsistent) {
   const Report found = judge();
 
   for (const Finding& finding : found.findings) ADD_FAILURE() << words_of(finding);
@@ -82,25 +82,25 @@ TEST_F(OneRecord, ThatIsRightHolds) {
   EXPECT_EQ(found.judged.at("crossings"), 2 * 2 * synthetic_microbatches * synthetic_steps);  // cuts, directions
 }
 
-TEST_F(OneRecord, ANormThatIsNotThatOfTheGradientsIsRedOnce) {
+TEST_F(OneRecord, ANormThatDoesNotFollowFromTheGradientsFailsOnce) {
   tensor_row(run, 1, "gradient", layer_norm).l2 *= 1 + 1e-7;  // in the norm: 1e-7 / 20, above 1e-10
 
   expect_one(predicates::part::norm, "rank-0/steps.csv:3: step 1, rank 0, gradient_norm: ", ", got 0.5)");
 }
 
-TEST_F(OneRecord, ANormMayBeOffByWhatSumsInDoubleAre) {
+TEST_F(OneRecord, ANormMayDifferByTheRoundingOfDoubles) {
   for (const std::size_t rank : {0U, 1U, 2U}) *step_row(rank, 1).gradient_norm *= 1 + 0.9e-10;
 
   expect_none();
 }
 
-TEST_F(OneRecord, ANormThatIsNotFiniteThoughItsGradientsAreIsNotTheirs) {
+TEST_F(OneRecord, ANonFiniteNormOfFiniteGradientsFails) {
   for (const std::size_t rank : {0U, 1U, 2U}) step_row(rank, 1).gradient_norm = INFINITY;
 
   EXPECT_THAT(words_of(judge()), Contains(HasSubstr("gradient_norm: it is not the root of the sum of l2")));
 }
 
-TEST_F(OneRecord, OfGradientsThatAreNotFiniteTheNormIsNotHeldToThem) {
+TEST_F(OneRecord, TheNormOfNonFiniteGradientsIsNotChecked) {
   TensorRow& gradient = tensor_row(run, 1, "gradient", layer_norm);
   gradient.l2 = NAN;
   gradient.nan = 1;
@@ -117,7 +117,7 @@ TEST_F(OneRecord, AMicrobatchWithoutALossMakesNoSum) {
   expect_none();
 }
 
-TEST_F(OneRecord, OfAnotherTrainerACoefficientMayBeRoundedAsItIsComputed) {
+TEST_F(OneRecord, AnExternalCoefficientMayBeRoundedInItsDtype) {
   run.manifest["role"] = "external";
   run.manifest["norm_order"] = "per_rank";
   run.manifest["clip_epsilon"] = 1e-3;
@@ -141,7 +141,7 @@ class ChangedCrossing : public OneRecord {
   }
 };
 
-TEST_F(ChangedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
+TEST_F(ChangedCrossing, FailsWhereTheTensorArrives) {
   for (const auto& [direction, level] : {std::pair{std::string("forward"), predicates::part::forward},
                                          std::pair{std::string("backward"), predicates::part::backward}}) {
     run = synthetic_candidate(on_three_ranks());
@@ -151,7 +151,7 @@ TEST_F(ChangedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
 
     expect_one(level,
                line_of(received) + ": step 1, microbatch 3, rank " + rank + ", " + direction +
-                   " boundary norm, side receive: what was received is not what was sent",
+                   " boundary norm, side receive: the received tensor differs from the sent one",
                "(expected " + sent + ", got " + other_digest + ")");
   }
 }
@@ -166,28 +166,28 @@ TEST_F(OneRecord, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
     const bool gradient = std::string(kind) == "gradient";
     expect_one(gradient ? predicates::part::gradient : predicates::part::parameter,
                line_of(copy) + ": step 1, stage 2, rank 2, " + kind + " " + head_weight +
-                   ": it is tied to model.embed_tokens.weight and has other bits",
+                   ": it is tied to model.embed_tokens.weight but has different bits",
                "(expected " + first + ", got " + other_digest + ")");
   }
   run.manifest["machine"]["gpus"] = {"A100", "H100"};  // each rounds its own
   expect_none();
 }
 
-TEST_F(OneRecord, OfALevelWithoutThemLacksNumbers) {
+TEST_F(OneRecord, NumbersMissingAtItsLevelAreNamed) {
   run.manifest["level"] = "none";
   const Report none = judge();
   EXPECT_THAT(none.findings, IsEmpty());
   EXPECT_THAT(none.judged, IsEmpty());
-  EXPECT_THAT(none.not_judged, ElementsAre("all numbers: a record of level none holds none"));
+  EXPECT_THAT(none.not_judged, ElementsAre("all numbers (a record of level none has none)"));
 
   run.manifest["level"] = "summary";
   step_row(1, 1).clip_coefficient = 0.75;
   const Report summary = judge();
   EXPECT_THAT(words_of(summary), ElementsAre(StartsWith("rank-1/steps.csv:3: ")));
-  EXPECT_THAT(summary.not_judged, ElementsAre("tensors: a record of level summary holds none"));
+  EXPECT_THAT(summary.not_judged, ElementsAre("tensors (a record of level summary has none)"));
 }
 
-TEST_F(OneRecord, OfARankThatDidNotEndWellHasNoNumbers) {
+TEST_F(OneRecord, IsNotJudgedIfARankFailed) {
   for (RankRecord& rank : run.ranks) rank.exit->status = "error", rank.exit->code = 1;
   run.ranks[1].exit.reset();
 
@@ -197,10 +197,10 @@ TEST_F(OneRecord, OfARankThatDidNotEndWellHasNoNumbers) {
               ElementsAre(AllOf(StartsWith("rank-0/exit.json: step 0, rank 0, status: "), HasSubstr("got error")),
                           HasSubstr("(expected ok, got no file)"), HasSubstr("got error")));
   EXPECT_THAT(report.judged, IsEmpty());
-  EXPECT_THAT(report.not_judged, ElementsAre("all numbers: the run is not complete"));
+  EXPECT_THAT(report.not_judged, ElementsAre("all numbers (the run did not complete)"));
 }
 
-TEST_F(OneRecord, OfAnotherTrainerSaysWhatCannotBeJudged) {
+TEST_F(OneRecord, NamesWhatCannotBeJudgedOfAnExternalTrainer) {
   run.manifest["role"] = "external";
   run.manifest["clip_norm"] = nullptr;
   run.manifest.erase("learning_rate_schedule");
@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "rank-2/evaluation.csv:2: step 1, microbatch 0, rank 2, loss: not finite", "got nan)"}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST_P(ImpossibleNumber, IsRedOnceAndLeftToOtherChecksWhereTwoAreCompared) {
+TEST_P(ImpossibleNumber, FailsOnceAndIsLeftToOtherChecksInAComparison) {
   GetParam().change(run);
   const auto impossible = AllOf(StartsWith(GetParam().where), EndsWith(GetParam().what));
 
@@ -282,7 +282,7 @@ TEST_P(ImpossibleNumber, IsRedOnceAndLeftToOtherChecksWhereTwoAreCompared) {
   EXPECT_THAT(words_of(of_two.conclude()), Not(Contains(impossible)));
 }
 
-TEST_F(OneRecord, WhatFollowsFromTheFirstImpossibleStepIsNotToldAgain) {
+TEST_F(OneRecord, ConsequencesOfAnImpossibleStepAreNotRepeated) {
   for (StepRow& row : run.ranks[2].steps) row.loss = INFINITY;
 
   EXPECT_THAT(words_of(judge()), Contains(HasSubstr("loss: not finite")).Times(1));

@@ -71,7 +71,7 @@ TEST(RequestSchema, AcceptsWhatASweepWritesAndNoDamage) {
     right.push_back(to_json(make_request(file, plan.references.front())));
     right.push_back(to_json(make_request(file, plan.cells.back())));
   }
-  for (const Json& json : with_each(example(), {[](Json& not_asked_for) { not_asked_for.erase("stages"); },
+  for (const Json& json : with_each(example(), {[](Json& not_requested) { not_requested.erase("stages"); },
                                                 [](Json& not_clipped) { not_clipped["clip_norm"] = nullptr; }}))
     right.push_back(json);
 

@@ -52,7 +52,7 @@ TEST(RequestFile, ReadsBackWhatWasWritten) {
 
   EXPECT_EQ(to_json(request_from_json(written, "x")), written);
   EXPECT_EQ(written.at("data").at("files").at(1).at("bytes"), 6);
-  EXPECT_THAT(not_asked(whole()), ::testing::IsEmpty());
+  EXPECT_THAT(not_requested(whole()), ::testing::IsEmpty());
 }
 
 /// And not what the other way of writing happens to leave out as well.
@@ -78,7 +78,7 @@ TEST(RequestFile, WritesTheKeysOfItsPage) {
 }
 
 /// Each key with a value that no other has: read from the text of its page, and written as it was read.
-TEST(RequestFile, EachKeyIsItsOwn) {
+TEST(RequestFile, EachKeyIsIndependent) {
   const Json text = Json::parse(R"({
     "schema": "plumbline-request/1", "role": "pipeline", "world_size": 2,
     "schedule": {"name": "zb-v", "chunks_per_rank": 3, "digest": "of the schedule"},
@@ -127,15 +127,15 @@ TEST(RequestFile, EachKeyIsItsOwn) {
   EXPECT_EQ(to_json(request), text);
 }
 
-TEST(RequestFile, OfMicrobatchesTheirLengthsOrTheirNumberAreAsked) {
+TEST(RequestFile, RequestsMicrobatchesByLengthsOrCount) {
   Request request = whole();
   request.microbatches.reset();
-  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("microbatches", "microbatch_count"));
+  EXPECT_THAT(not_requested(request), ::testing::ElementsAre("microbatches", "microbatch_count"));
   request.microbatch_count = 2;
-  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("microbatches"));
+  EXPECT_THAT(not_requested(request), ::testing::ElementsAre("microbatches"));
 }
 
-TEST(RequestFile, NoEvaluationIsAskedForByNull) {
+TEST(RequestFile, NullRequestsNoEvaluation) {
   Request request = whole();
   request.evaluation.emplace();
   const Json written = to_json(request);
@@ -143,13 +143,13 @@ TEST(RequestFile, NoEvaluationIsAskedForByNull) {
   const Request read = request_from_json(written, "x");
   ASSERT_TRUE(read.evaluation);
   EXPECT_FALSE(*read.evaluation);
-  EXPECT_THAT(not_asked(read), ::testing::IsEmpty());
+  EXPECT_THAT(not_requested(read), ::testing::IsEmpty());
 
   const Request evaluates = request_from_json(to_json(whole()), "x");
   EXPECT_EQ((*evaluates.evaluation)->data.files.front(), "/c.bin");
 }
 
-TEST(RequestFile, AKeyThatIsAbsentWasNotAskedAndIsNamed) {
+TEST(RequestFile, AbsentKeysAreNamedAsNotRequested) {
   Json json = to_json(whole());
   json.erase("clip_norm");
   json.erase("stages");
@@ -157,7 +157,7 @@ TEST(RequestFile, AKeyThatIsAbsentWasNotAskedAndIsNamed) {
   const Request request = request_from_json(json, "x");
 
   EXPECT_FALSE(request.clip_norm);
-  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("stages", "clip_norm"));
+  EXPECT_THAT(not_requested(request), ::testing::ElementsAre("stages", "clip_norm"));
 }
 
 TEST(RequestFile, BadInputIsRefusedByKey) {

@@ -152,8 +152,8 @@ TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
   EXPECT_EQ(digest("a.bin", bytes), digest_of({513, 513}, 1, 1));
 }
 
-TEST_F(HeadedTokens, AFileThatIsAllHeaderHoldsNone) {
-  EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("holds no token"));
+TEST_F(HeadedTokens, AFileWithOnlyAHeaderHasNoTokens) {
+  EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("has no tokens"));
 }
 
 TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
@@ -186,7 +186,7 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
     }
   };
   EXPECT_EQ(fits(9), digest_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, 9)) << "the only window";
-  EXPECT_THAT(fits(10), HasSubstr("no window of its longest row"));
+  EXPECT_THAT(fits(10), HasSubstr("shorter than one window (its longest row)"));
 }
 
 TEST(TokenSource, WindowsAreAsLongAsTheLongestRowOfAll) {
@@ -227,7 +227,7 @@ TEST(TokenSource, AnEpochHasEachWindowOnce) {
   }
 }
 
-TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
+TEST(TokenSource, AWindowNeedsItsLastLabel) {
   Ring ring;
   ring.data.shuffle = "windows";
   const std::vector<RequestedMicrobatch> asked = {{{5}, false}};
@@ -238,7 +238,7 @@ TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
   }
 }
 
-TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
+TEST(TokenSource, ChangedFilesAreNamed) {
   const auto refusal = [](const RequestedData& data) -> std::string {
     const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
     try {

@@ -34,8 +34,8 @@ inline Request request_of(const SyntheticRun& run) {
   return request;
 }
 
-struct AskedCell : SyntheticCell {
-  AskedCell() {
+struct RequestedCell : SyntheticCell {
+  RequestedCell() {
     plan.request = request_of(candidate);
     plan.reference_request = request_of(reference);
   }

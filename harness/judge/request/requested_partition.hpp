@@ -12,7 +12,7 @@
 
 namespace plumbline::judging {
 
-struct PartitionAsked {
+struct RequestedPartition {
   std::string rule = "uniform";       ///< uniform | cost; ignored if there is a balance
   std::vector<std::int64_t> balance;  ///< layers, or halves of them, of each stage
 };
@@ -21,13 +21,15 @@ struct PartitionAsked {
 /// `rows`: the padded length in tokens of every row of one step, used only by `cost`.
 /// * uniform: L layers over S stages, the first L mod S stages one more; with S > L one layer each on stages 1, 2, ...
 ///   so that the first holds the embedding alone.
-/// * cost: minimizes the FLOPs of the largest stage over the numbers of layers besides the head, the most among equals;
+/// * cost: minimizes the FLOPs of the largest stage over the number of layers next to the head, the largest among
+/// equals;
 ///   the other stages share the rest as in uniform. FLOPs of a layer: 2 per weight and token, and of its attention 2
 ///   S^2 (heads x head size) for each row of S; of the head: 2 H V + 4 H + 5 V per token. If layers are halved, all of
 ///   this is tripled for the backward pass, and attention's 2 S^2 are 14 S^2.
 ///
 /// Throws InputError for a balance that does not have one number per stage or does not add up to the layers.
-std::vector<std::vector<std::string>> partition_asked(const ExpectedModel& model, const PartitionAsked& asked,
-                                                      std::int64_t stages, const std::vector<std::int64_t>& rows);
+std::vector<std::vector<std::string>> requested_partition(const ExpectedModel& model,
+                                                          const RequestedPartition& requested, std::int64_t stages,
+                                                          const std::vector<std::int64_t>& rows);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/request/partition_asked.hpp"
+#include "harness/judge/request/requested_partition.hpp"
 
 #include <gmock/gmock.h>
 
@@ -24,10 +24,10 @@ ExpectedModel model_of(std::int64_t layers, std::int64_t vocabulary = 8) {
 }
 
 /// Layers of each stage; that every unit stands once and in order is asserted.
-std::vector<std::int64_t> layers_of(const ExpectedModel& model, const PartitionAsked& asked, std::int64_t stages) {
+std::vector<std::int64_t> layers_of(const ExpectedModel& model, const RequestedPartition& asked, std::int64_t stages) {
   std::vector<std::int64_t> counts;
   std::vector<std::string> all;
-  for (const auto& units : partition_asked(model, asked, stages, {8, 8})) {
+  for (const auto& units : requested_partition(model, asked, stages, {8, 8})) {
     counts.push_back(std::ranges::count_if(units, is_layer));
     all.insert(all.end(), units.begin(), units.end());
   }
@@ -35,25 +35,25 @@ std::vector<std::int64_t> layers_of(const ExpectedModel& model, const PartitionA
   return counts;
 }
 
-TEST(PartitionAsked, UniformGivesExtraLayersToTheEarliestStages) {
+TEST(RequestedPartition, UniformGivesExtraLayersToTheEarliestStages) {
   EXPECT_THAT(layers_of(model_of(5), {}, 1), ElementsAre(5));
   EXPECT_THAT(layers_of(model_of(5), {}, 2), ElementsAre(3, 2));
   EXPECT_THAT(layers_of(model_of(5), {}, 3), ElementsAre(2, 2, 1));
   EXPECT_THAT(layers_of(model_of(5), {}, 5), ElementsAre(1, 1, 1, 1, 1));
 }
 
-TEST(PartitionAsked, WithMoreStagesThanLayersTheFirstHoldsTheEmbeddingAlone) {
+TEST(RequestedPartition, WithMoreStagesThanLayersTheFirstHasOnlyTheEmbedding) {
   EXPECT_THAT(layers_of(model_of(2), {}, 3), ElementsAre(0, 1, 1));
   EXPECT_THAT(layers_of(model_of(2), {}, 5), ElementsAre(0, 1, 1, 0, 0));
 }
 
-TEST(PartitionAsked, CostPutsFewerLayersBesideALargeHead) {
+TEST(RequestedPartition, CostPutsFewerLayersNextToALargeHead) {
   EXPECT_THAT(layers_of(model_of(6, 8), {"cost", {}}, 3), ElementsAre(2, 2, 2));
   EXPECT_THAT(layers_of(model_of(6, 1000), {"cost", {}}, 3), ElementsAre(3, 3, 0));
 }
 
 /// Hidden size, intermediate size, heads, kv heads and vocabulary, worked out by hand.
-TEST(PartitionAsked, CostIsThatOfEveryRowsLayersAndHead) {
+TEST(RequestedPartition, CostCountsLayersAndHeadOfEveryRow) {
   const auto model = [](std::int64_t layers, std::int64_t hidden, std::int64_t intermediate, std::int64_t heads) {
     return expected_model(Json{{"vocab_size", 64},
                                {"hidden_size", hidden},
@@ -64,7 +64,7 @@ TEST(PartitionAsked, CostIsThatOfEveryRowsLayersAndHead) {
   };
   const auto counts = [](const ExpectedModel& of, const std::vector<std::int64_t>& rows) {
     std::vector<std::int64_t> layers;
-    for (const auto& units : partition_asked(of, {"cost", {}}, 3, rows))
+    for (const auto& units : requested_partition(of, {"cost", {}}, 3, rows))
       layers.push_back(std::ranges::count_if(units, is_layer));
     return layers;
   };
@@ -77,13 +77,13 @@ TEST(PartitionAsked, CostIsThatOfEveryRowsLayersAndHead) {
   EXPECT_THAT(counts(model(8, 4, 6, 1), {1}), ElementsAre(4, 4, 0));
 }
 
-TEST(PartitionAsked, OfOneStageHoldsAllWhateverItCosts) {
+TEST(RequestedPartition, OneStageHoldsTheWholeModel) {
   EXPECT_THAT(layers_of(model_of(5), {"cost", {}}, 1), ElementsAre(5));
   EXPECT_THROW(layers_of(model_of(5), {}, 0), InputError);
   EXPECT_THROW(layers_of(model_of(5), {"", {6, -1}}, 2), InputError);
 }
 
-TEST(PartitionAsked, ABalanceIsTakenAsItStandsOrRefused) {
+TEST(RequestedPartition, ABalanceIsUsedUnchangedOrRefused) {
   EXPECT_THAT(layers_of(model_of(5), {"", {2, 0, 3}}, 3), ElementsAre(2, 0, 3));
   EXPECT_THROW(layers_of(model_of(5), {"", {2, 3}}, 3), InputError);
   EXPECT_THROW(layers_of(model_of(5), {"", {2, 0, 2}}, 3), InputError);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/request/partition_asked.hpp"
+#include "harness/judge/request/requested_partition.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vecto
     mlp += passes * 2 * inner * length;
     head += passes * (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * length;
   }
-  // For any number of layers besides the head, the rest is best spread evenly: this number is the only choice.
+  // For any number of layers next to the head, the rest is best spread evenly, so this number is the only choice.
   Counts best;
   double least = 0;
   for (std::int64_t last = layers; last >= 0; --last) {
@@ -70,22 +70,24 @@ Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vecto
 Counts by_hand(const ExpectedModel& model, const Counts& balance, std::int64_t stages) {
   const auto sum = std::accumulate(balance.begin(), balance.end(), std::int64_t{0});
   if (std::ssize(balance) != stages || sum != layers_of(model) || std::ranges::min(balance) < 0) {
-    throw InputError(
-        fmt::format("a balance of {} stages and {} layers, for {} stages of a model of {} layers, or halves of them",
-                    balance.size(), sum, stages, layers_of(model)));
+    throw InputError(fmt::format(
+        "the balance has {} stages and {} layers, but there are {} stages and the model has {} layers (or half layers)",
+        balance.size(), sum, stages, layers_of(model)));
   }
   return balance;
 }
 
 }  // namespace
 
-std::vector<std::vector<std::string>> partition_asked(const ExpectedModel& model, const PartitionAsked& asked,
-                                                      std::int64_t stages, const std::vector<std::int64_t>& rows) {
-  if (stages < 1) throw InputError(fmt::format("a partition of {} stages", stages));
-  const Counts counts = !asked.balance.empty()    ? by_hand(model, asked.balance, stages)
-                        : asked.rule == "uniform" ? evenly(layers_of(model), stages)
-                        : asked.rule == "cost"    ? by_cost(model, stages, rows)
-                                               : throw InputError(fmt::format("partition `{}` is unknown", asked.rule));
+std::vector<std::vector<std::string>> requested_partition(const ExpectedModel& model,
+                                                          const RequestedPartition& requested, std::int64_t stages,
+                                                          const std::vector<std::int64_t>& rows) {
+  if (stages < 1) throw InputError(fmt::format("a partition needs at least 1 stage, got {}", stages));
+  const Counts counts = !requested.balance.empty()    ? by_hand(model, requested.balance, stages)
+                        : requested.rule == "uniform" ? evenly(layers_of(model), stages)
+                        : requested.rule == "cost"
+                            ? by_cost(model, stages, rows)
+                            : throw InputError(fmt::format("partition `{}` is unknown", requested.rule));
   std::vector<std::vector<std::string>> units(counts.size());
   auto next = model.units.begin();
   units.front().push_back(*next++);
