@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
-SHELL := /bin/bash
+SHELL := scripts/make-shell
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly fuzz witness faults examples found judge wheel publish gate setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly fuzz witness faults examples found judge wheel docs release publish gate setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -50,6 +50,12 @@ judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge
 
 wheel: ## the Python package with that program in it, for glibc 2.28 and newer, in build/wheel
 	@scripts/wheel
+
+docs: ## the documentation as a site with search, in build/docs/site
+	@scripts/docs
+
+release: ## source archive, wheel and checksums of the tagged version, in build/release
+	@scripts/release
 
 publish: ## from a clean commit: the pages of a release, in build/published (hours; PUBLISH names parts)
 	@scripts/publish

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/evaluation.hpp"
 
+#include <bit>
+#include <string>
+#include <vector>
+
 #include "schedule/forward_only.hpp"
+#include "support/json.hpp"
 
 namespace plumbline {
 namespace {
@@ -10,10 +15,28 @@ ActionList forward_list(const Placement& placement, std::int64_t microbatches, i
   return forward_only(placement, static_cast<std::int32_t>(microbatches)).ranks.at(static_cast<std::size_t>(rank));
 }
 
+/// The results of all replicas' parts, in order, on every rank. `own`: empty on ranks that compute no loss.
+EvaluationResult of_all_replicas(RankGroup& ranks, const EvaluationResult& own) {
+  Json bits = Json::array();
+  for (const float loss : own.losses) bits.push_back(std::bit_cast<std::uint32_t>(loss));
+  const Json sent = {{"losses", bits}, {"digests", own.data_digests}};
+  Json all = {{"losses", Json::array()}, {"digests", Json::array()}};
+  for (const std::string& each : ranks.gather(sent.dump())) {
+    const Json part = Json::parse(each);
+    for (auto& [key, values] : all.items()) values.insert(values.end(), part.at(key).begin(), part.at(key).end());
+  }
+  all = Json::parse(ranks.broadcast(all.dump()));
+  EvaluationResult result;
+  for (const Json& loss : all.at("losses")) result.losses.push_back(std::bit_cast<float>(loss.get<std::uint32_t>()));
+  result.data_digests = all.at("digests").get<std::vector<std::string>>();
+  return result;
+}
+
 }  // namespace
 
 Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& heartbeat)
     : pipeline_(parts.pipeline),
+      replicas_(plan.replicas),
       microbatches_(evaluation_data(training).microbatches()),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == pipeline_.rank()),
       observer_(heartbeat, microbatches_, training.recorded() && owns_loss_),
@@ -24,8 +47,11 @@ std::optional<EvaluationResult> Evaluation::after(std::int64_t step) {
   observer_.losses.begin(microbatches_);
   executor_.step(step);
   pipeline_.collect_traffic();  // the record's traffic table counts training steps only
+  EvaluationResult result;
+  if (owns_loss_) result = {observer_.losses.read(), observer_.data_digests.end_step()};
+  if (replicas_ > 1) result = of_all_replicas(pipeline_.world(), result);
   if (!owns_loss_) return std::nullopt;
-  return EvaluationResult{observer_.losses.read(), observer_.data_digests.end_step()};
+  return result;
 }
 
 }  // namespace plumbline

@@ -25,7 +25,8 @@ class Evaluation {
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  /// Collective, between two steps. Returns the losses on the rank that has the last stage. Changes no parameter and no
+  /// Collective, between two steps. Each replica evaluates its part of the microbatches. Returns the losses of all of
+  /// them on the ranks that have the last stage. Changes no parameter and no
   /// gradient.
   std::optional<EvaluationResult> after(std::int64_t step);
 
@@ -54,7 +55,8 @@ class Evaluation {
   };
 
   Group& pipeline_;
-  std::int64_t microbatches_;
+  int replicas_;
+  std::int64_t microbatches_;  ///< of this replica
   bool owns_loss_;
   Observer observer_;
   ScheduleExecutor executor_;

@@ -80,7 +80,7 @@ ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const Pip
 }  // namespace
 
 TrainingRun load_for_plan(const PipelineOptions& options) {
-  TrainingRun training = load_training_run(options.run_file, options.text);
+  TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
   PipelineSettings& settings = training.run.pipeline;
   if (options.schedule) settings.schedule = *options.schedule;
   if (options.transport) settings.transport = *options.transport;

@@ -44,7 +44,8 @@ void begin_record(const PipelineOptions& options, const TrainingRun& training, c
   }
   const ManifestSchedule schedule{plan.schedule.name, plan.schedule.placement.chunks_per_rank, plan.schedule_csv,
                                   accumulation_csv(plan.schedule, units_of_stages, plan.replicas)};
-  const TrainingRun own = run_of_replica(training, plan, 0);  // each has as many microbatches
+  TrainingRun own = run_of_replica(training, plan, 0);  // each has as many microbatches
+  own.validation = training.validation;                 // but all of an evaluation
   Json manifest = make_manifest("pipeline", options.command, own, plan.ranks(), schedule, stages, start.resumed_from);
   manifest["versions"].update(start.libraries);
   manifest["clock_skew_ns"] = start.clock_skew_ns;

@@ -33,7 +33,9 @@ std::string chosen_transport(const PipelineOptions& options) {
     throw InputError("give a run file, with --record DIR or --checkpoint DIR; see --help");
   }
   std::string transport =
-      options.transport ? *options.transport : load_run_file(options.run_file, options.text).pipeline.transport;
+      options.transport
+          ? *options.transport
+          : load_run_file(options.run_file, options.text, options.checkpoint.assignments).pipeline.transport;
   const std::vector<std::string> known = transports_of_this_build();
   if (std::ranges::find(known, transport) == known.end()) {
     throw InputError("transport \"" + transport + "\" is not in this build; it has " + join(known, ", ") +

@@ -40,7 +40,8 @@ at::Tensor LlamaStage::forward(const Pass& pass, std::int64_t step, std::int64_t
     if (pass.trains) slot = begin_graph(input);
   }
   const Recompute recompute = pass.trains ? training_.run.train.recompute : Recompute::none;
-  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, pass.data.step_valid_tokens()}, recompute);
+  const std::int64_t valid_tokens = last() ? pass.data.step_valid_tokens(pass.trains ? step : 0) : 0;
+  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, valid_tokens}, recompute);
   if (pass.trains) {
     InFlight& state = in_flight_[microbatch];
     state.input = std::move(slot);

@@ -23,7 +23,8 @@ RunnableSchedule schedule_of(const TrainingRun& training, int world) {
   return make_runnable(request);
 }
 
-void check_replicas(const PipelineSettings& settings, int world) {
+void check_replicas(const TrainingRun& training, int world) {
+  const PipelineSettings& settings = training.run.pipeline;
   if (settings.replicas == 1) return;
   const std::string replicas = "pipeline.replicas is " + std::to_string(settings.replicas);
   if (world % settings.replicas != 0) {
@@ -31,13 +32,20 @@ void check_replicas(const PipelineSettings& settings, int world) {
                      (world == 1 ? "" : "s") + "; all replicas have the same number of ranks: start a multiple of " +
                      std::to_string(settings.replicas));
   }
+  if (training.validation && training.validation->microbatches() % settings.replicas != 0) {
+    throw InputError(
+        replicas + ", which does not divide the " + std::to_string(training.validation->microbatches()) +
+        " microbatches of an evaluation; all replicas evaluate the same number: give evaluate.microbatches "
+        "as a multiple of " +
+        std::to_string(settings.replicas));
+  }
 }
 
 }  // namespace
 
 PipelinePlan make_plan(const TrainingRun& training, int world) try {
   const PipelineSettings& settings = training.run.pipeline;
-  check_replicas(settings, world);
+  check_replicas(training, world);
   PipelinePlan plan;
   plan.replicas = settings.replicas;
   RunnableSchedule runnable = schedule_of(training, world);
@@ -54,6 +62,7 @@ PipelinePlan make_plan(const TrainingRun& training, int world) try {
 TrainingRun run_of_replica(const TrainingRun& training, const PipelinePlan& plan, int replica) {
   TrainingRun own = training;
   own.plan = training.plan.part(replica, plan.replicas);
+  if (training.validation) own.validation = training.validation->part(replica, plan.replicas);
   return own;
 }
 

@@ -165,8 +165,15 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("first_step")) manifest.first_step = keys.integer("first_step", 0, manifest.steps - 1);
   if (keys.has_value("resumed_from")) {
     const JsonKeys from = keys.object("resumed_from");
-    from.refuse_unknown({"run_id", "step"});
+    from.refuse_unknown({"run_id", "step", "changes"});
     manifest.resumed_from = ResumedFrom{from.text("run_id"), from.integer("step", 1, manifest.steps - 1)};
+    if (from.has_value("changes")) {
+      for (const JsonKeys& change : from.objects("changes")) {
+        change.refuse_unknown({"step", "key", "from", "to"});
+        manifest.resumed_from->changes.push_back(
+            {{"step", change.integer("step", 1, manifest.resumed_from->step)}, {"key", change.text("key")}});
+      }
+    }
     if (manifest.resumed_from->run_id == manifest.run_id) from.fail("run_id", "is this run's own");
   }
   const std::int64_t from = manifest.resumed_from ? manifest.resumed_from->step : 0;

@@ -40,6 +40,8 @@ struct LearningRateSchedule {
 struct ResumedFrom {
   std::string run_id;
   std::int64_t step = 0;
+  /// Settings changed since the training began, each `step` (from which on), `key`, `from` and `to`.
+  Json changes = Json::array();
 };
 
 /// The record whose norms a run clipped by in place of its own.

@@ -15,7 +15,7 @@ int check_reference(const ReferenceOptions& options, bool as_json) {
   return answer_check("plumbline-reference", options.run_file, as_json, [&](RunAnswer& answer) {
     if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
     apply_deterministic_settings();
-    TrainingRun training = load_training_run(options.run_file, options.text);
+    TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
     training.run.device = options.device;
     options.checkpoint.use_in(training, /*recorded=*/true);
     check_inputs(training, options.record, answer);

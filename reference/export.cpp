@@ -130,7 +130,7 @@ std::string ascending_order(const TrainingRun& training) {
 
 void export_run(const ReferenceOptions& options, const std::filesystem::path& folder) {
   apply_deterministic_settings();
-  const TrainingRun training = load_training_run(options.run_file, options.text);
+  const TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
   std::string order;
   if (options.accumulation) {
     read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());

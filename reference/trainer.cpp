@@ -95,7 +95,8 @@ class ReferenceTrainer : public Trainer {
   RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
   /// `meter`: null if nothing is measured.
-  GraphEnd forward(Microbatch& data, UnitMeter* meter, const std::function<void(const at::Tensor&)>& scored);
+  GraphEnd forward(std::int64_t step, Microbatch& data, UnitMeter* meter,
+                   const std::function<void(const at::Tensor&)>& scored);
   void backward(GraphEnd graph, UnitMeter* meter);
   void add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch);
 
@@ -108,9 +109,9 @@ class ReferenceTrainer : public Trainer {
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: bytes of a split backward pass
 };
 
-GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
+GraphEnd ReferenceTrainer::forward(std::int64_t step, Microbatch& data, UnitMeter* meter,
                                    const std::function<void(const at::Tensor&)>& scored) {
-  const LossTarget target{data.labels, training_.plan.step_valid_tokens()};
+  const LossTarget target{data.labels, training_.plan.step_valid_tokens(step)};
   at::Tensor x = std::move(data.ids);
   for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
     if (meter != nullptr) meter->before_unit(unit, x);
@@ -146,7 +147,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   };
   const StepAction forward_action = seen(2 * microbatch, "F");
   recorder_.action_began(forward_action);
-  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { recorder_.on_loss(microbatch, loss); });
+  GraphEnd graph = forward(step, data, meter, [&](const at::Tensor& loss) { recorder_.on_loss(microbatch, loss); });
   ended(forward_action);
 
   const StepAction backward_action = seen(2 * microbatch + 1, "B");
@@ -177,7 +178,7 @@ void ReferenceTrainer::measure_split_backward() {
     DeferredWeights deferred;
     UnitMeter unit_meter(meter_, deferred, units_, index);
     const MemoryScope scope(MemoryOwner::activations);
-    GraphEnd graph = forward(data, &unit_meter, nullptr);
+    GraphEnd graph = forward(0, data, &unit_meter, nullptr);
     {
       const DeferWeightsScope defer(deferred);
       backward(std::move(graph), &unit_meter);
@@ -211,7 +212,7 @@ std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/
     Microbatch data = to_device(std::move(made), training_.device);
     const MemoryScope scope(MemoryOwner::activations);
     losses.set(index,
-               forward_units(model_, std::move(data.ids), {data.labels, plan.step_valid_tokens()}, Recompute::none));
+               forward_units(model_, std::move(data.ids), {data.labels, plan.step_valid_tokens(0)}, Recompute::none));
   }
   return EvaluationResult{losses.read(), digests.end_step()};
 }
@@ -230,7 +231,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   keep_freed_memory();
-  TrainingRun training = load_training_run(options.run_file, options.text);
+  TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
   training.run.device = options.device;
   at::set_num_threads(static_cast<int>(training.run.train.threads));
   options.checkpoint.use_in(training, !options.record.empty());

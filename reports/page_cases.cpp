@@ -37,11 +37,8 @@ std::string own_words(const CheckResult& check, const UsualTexts& usual) {
   return without_digests(join(texts, "; "));
 }
 
-std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
-  const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
-  const auto aside = with(Outcome::does_not_apply), holds = with(Outcome::holds);
-  return fmt::format("{} of {} {}, {}", grouped(holds), count_text(std::ssize(checks) - aside, "check"),
-                     holds == 1 ? "holds" : "hold", seconds_text(seconds));
+std::string tally_and_time(const std::vector<CheckResult>& checks, double seconds) {
+  return tally_text(checks) + ", " + seconds_text(seconds);
 }
 
 PageData line(std::size_t index, const std::string& title, const std::string& tally) {
@@ -53,7 +50,7 @@ PageData line(std::size_t index, const std::string& title, const std::string& ta
 }
 
 PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
-  PageData data = line(index, run_label(cell), tally_text(cell.checks, cell.seconds));
+  PageData data = line(index, run_label(cell), tally_and_time(cell.checks, cell.seconds));
   data.set("red", PageData(!cell.holds));
   data.set("state", case_state(cell));
   if (!cell.holds) return data;
@@ -92,7 +89,7 @@ PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
     const bool holds = reference.finished && none_blocks(reference.checks);
     PageData data = line(verdict.cells.size() + i,
                          fmt::format("{} ({})", training_title(reference.model, reference.optimizer), reference.id),
-                         (holds ? "" : "does not hold, ") + tally_text(reference.checks, reference.seconds));
+                         (holds ? "" : "does not hold, ") + tally_and_time(reference.checks, reference.seconds));
     data.set("checks", check_lines(reference.checks, usual, true));
     lines.push_back(data);
     ++count;

@@ -85,6 +85,14 @@ std::string case_state(const CellVerdict& cell) {
   return cell.incomplete() ? "incomplete" : cell.unstable() ? "unstable" : "does not hold";
 }
 
+std::string tally_text(const std::vector<CheckResult>& checks) {
+  const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
+  const auto holds = with(Outcome::holds);
+  return fmt::format("{} of {} {}", grouped(holds),
+                     count_text(std::ssize(checks) - with(Outcome::does_not_apply), "check"),
+                     holds == 1 ? "holds" : "hold");
+}
+
 std::string outcome_sign(Outcome outcome) {
   switch (outcome) {
     case Outcome::holds:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "record/verdict.hpp"
 
@@ -22,6 +23,8 @@ std::string count_text(std::int64_t count, const std::string& one);
 std::string outcome_words(Outcome outcome);
 /// "incomplete (not required)", "incomplete (accepted)".
 std::string outcome_and_weight(const CheckResult& check);
+/// "12 of 14 checks hold", of those that apply.
+std::string tally_text(const std::vector<CheckResult>& checks);
 /// "holds", "incomplete", "unstable", "does not hold".
 std::string case_state(const CellVerdict& cell);
 /// The character in a square of the table, which needs no color.

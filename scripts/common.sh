@@ -5,6 +5,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 state=.deps # git-ignored: LibTorch, what the system lacks, and the logs of the set-up
 [[ :$PATH: == *":$PWD/$state/tools/bin:"* ]] || PATH=$PWD/$state/tools/bin:$PATH # CMake, Ninja and MPI of scripts/dependencies, where it brought them
 
+# Compiled Python is kept beside the sources of nobody: without it each process that imports torch compiles it for seconds.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$PWD/$state/bytecode
+
 say() { printf 'plumbline: %s\n' "$*"; }
 
 # fail CODE LINE...: 2 = the person can mend it, 3 = the machine did not let us.
@@ -34,12 +38,13 @@ logged() {
   return 1
 }
 
-# pypi LOG PYTHON OPTION...: pip install of that Python; what PyPI does not give ends the script, with what to do ($instead: another way).
+# pypi LOG PYTHON OPTION...: pip install of that Python; what PyPI does not give ends the script, with what to do ($instead: another way). Only what
+# is imported is compiled, at its first import: of transformers a hundredth.
 pypi() {
   local log=$1 python=$2 option
   local -a asked=()
   shift 2
-  logged "$log" "$python" -m pip install --no-input --no-cache-dir --disable-pip-version-check --root-user-action=ignore "$@" && return 0
+  logged "$log" "$python" -m pip install --no-input --no-cache-dir --no-compile --disable-pip-version-check --root-user-action=ignore "$@" && return 0
   for option in "$@"; do [[ $option == -[!r]* ]] || asked+=("$option"); done
   fail 3 "PyPI did not give ${asked[*]}" "Where it cannot be reached: name a mirror (PIP_INDEX_URL)${instead:+, or $instead}." \
     "Then call this again: it goes on where it stopped."

@@ -12,13 +12,13 @@ namespace plumbline {
 /// Abbreviated hash, with "-dirty" if the tree had changes; empty in a build outside a checkout.
 std::string source_commit();
 
-/// "0.1.0", from the file VERSION.
+/// "0.2.0", from the file VERSION.
 std::string project_version();
 
 /// "2.15.0": the newest LibTorch that this version was tested with, from cmake/libtorch-wheels.txt.
 std::string tested_libtorch();
 
-/// What `--version` prints: "plumbline 0.1.0, commit 53e5aab7c2d1".
+/// What `--version` prints: "plumbline 0.2.0, commit 53e5aab7c2d1".
 inline std::string version_text(const std::string& program) {
   const std::string commit = source_commit();
   return program + " " + project_version() + (commit.empty() ? "" : ", commit " + commit);

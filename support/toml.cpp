@@ -11,11 +11,45 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/json.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "support/toml_library.hpp"
 
 namespace plumbline {
+
+namespace {
+
+const std::string assigned = "--set ";
+
+/// Throws InputError naming the assignment.
+toml::table parsed_assignment(const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string key = assignment.substr(0, equals);
+  if (equals == std::string::npos || key.find('.') == std::string::npos) {
+    throw InputError(assigned + assignment + ": write TABLE.KEY=VALUE, for example train.learning_rate=5e-4");
+  }
+  const std::string value = assignment.substr(equals + 1), place = assigned + assignment;
+  try {
+    return parse_toml(place, key + " = " + value);
+  } catch (const InputError&) {
+    return parse_toml(place, key + " = " + Json(value).dump());
+  }
+}
+
+/// Moves, since a copied node no longer knows its source.
+void assign(toml::table& into, toml::table from) {
+  for (auto&& [key, value] : from) {
+    toml::table* const inner = value.is_table() ? into[key].as_table() : nullptr;
+    if (inner != nullptr) {
+      assign(*inner, std::move(*value.as_table()));
+    } else {
+      into.insert_or_assign(key, std::move(value));
+    }
+  }
+}
+
+}  // namespace
 
 struct TomlTable::State {
   std::shared_ptr<const toml::table> root;  ///< keeps `table` alive
@@ -29,12 +63,14 @@ struct TomlTable::State {
     return table->get(key);
   }
 
-  std::string place(const toml::source_position& position) const {
-    return fmt::format("{}:{}:{}", path.string(), position.line, position.column);
+  std::string place(const toml::source_region& source) const {
+    const std::string file = source.path ? *source.path : path.string();
+    if (file.starts_with(assigned)) return file;
+    return fmt::format("{}:{}:{}", file, source.begin.line, source.begin.column);
   }
 
   [[noreturn]] void wrong_type(const std::string& key, const toml::node& node, const std::string& wanted) const {
-    throw InputError(fmt::format("{}, key {}{}: must be {}", place(node.source().begin), prefix, key, wanted));
+    throw InputError(fmt::format("{}, key {}{}: must be {}", place(node.source()), prefix, key, wanted));
   }
 
   /// The value of `key` as a native TOML type, without conversions.
@@ -67,8 +103,9 @@ struct TomlTable::State {
   }
 };
 
-TomlTable TomlTable::read(const std::filesystem::path& path) {
-  const auto root = std::make_shared<const toml::table>(parse_toml(path, read_file(path)));
+TomlTable TomlTable::read(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+  const auto root = std::make_shared<toml::table>(parse_toml(path, read_file(path)));
+  for (const std::string& each : assignments) assign(*root, parsed_assignment(each));
   return TomlTable(std::make_shared<State>(State{root, root.get(), path, ""}));
 }
 
@@ -188,13 +225,13 @@ void TomlTable::refuse_unknown_keys() const {
   const std::vector<std::string> known(state_->asked.begin(), state_->asked.end());
   const auto nearest = nearest_word(first->str(), known);
   throw InputError(
-      fmt::format("{}: unknown key {}{}; {}", state_->place(first->source().begin), state_->prefix, first->str(),
+      fmt::format("{}: unknown key {}{}; {}", state_->place(first->source()), state_->prefix, first->str(),
                   nearest ? fmt::format("did you mean {}?", *nearest) : "known here: " + join(known, ", ")));
 }
 
 std::string TomlTable::where(const std::string& key) const {
   const toml::node* node = state_->table->get(key);
-  const std::string place = node ? state_->place(node->source().begin) : state_->path.string();
+  const std::string place = node ? state_->place(node->source()) : state_->path.string();
   return fmt::format("{}, key {}{}", place, state_->prefix, key);
 }
 

@@ -16,8 +16,9 @@ namespace plumbline {
 /// key. Copies share the list of requested keys.
 class TomlTable {
  public:
-  /// Parses a file. Throws InputError with line and column.
-  static TomlTable read(const std::filesystem::path& path);
+  /// Parses a file. Throws InputError with line and column. `assignments`: "train.steps=4" adds or replaces a key; a
+  /// value that is not TOML is a text.
+  static TomlTable read(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
 
   bool has(const std::string& key) const;
   std::optional<std::string> text(const std::string& key) const;  ///< refuses an empty one

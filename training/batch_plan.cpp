@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/ignored_label.hpp"
 #include "support/machine_memory.hpp"
@@ -30,11 +31,12 @@ at::Tensor as_tensor(std::span<const std::int64_t> numbers, std::int64_t batch, 
 
 }  // namespace
 
-BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens)
+BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens, std::optional<Tokens> ignored)
     : count_(std::ssize(data.row_lengths)),
       row_lengths_(data.row_lengths),
       masked_(data.row_lengths.size(), false),
       tokens_(std::move(tokens)),
+      ignored_(std::move(ignored)),
       shuffled_(data.shuffle == "windows"),
       seed_(data.seed) {
   for (const std::int64_t microbatch : data.masked) {
@@ -120,7 +122,13 @@ std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t ind
     tokens_.read(begins[row], read);
     const auto place = static_cast<std::ptrdiff_t>(row) * sequence;
     std::copy_n(read.begin(), length, both.begin() + place);
-    if (!masked(index)) std::copy_n(read.begin() + 1, length, labels.begin() + place);
+    if (masked(index)) continue;
+    std::copy_n(read.begin() + 1, length, labels.begin() + place);
+    if (!ignored_) continue;
+    ignored_->read(begins[row], read);
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (read[static_cast<std::size_t>(i + 1)] != 0) labels[static_cast<std::size_t>(place + i)] = ignored_label;
+    }
   }
   return both;
 }
@@ -132,26 +140,44 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
   const std::int64_t rows_held = batch(microbatch);
   const std::int64_t sequence = sequence_length(microbatch);
   return {as_tensor(halves.first(half), rows_held, sequence), as_tensor(halves.subspan(half), rows_held, sequence),
-          tokens(microbatch), valid_tokens(microbatch)};
+          tokens(microbatch), valid_tokens(step, microbatch)};
 }
 
-std::int64_t BatchPlan::step_valid_tokens() const {
-  std::int64_t sum = 0;
-  for (std::int64_t index = 0; index < all(); ++index) {
-    if (!masked(index)) sum = std::accumulate(rows(index).begin(), rows(index).end(), sum);
+std::int64_t BatchPlan::labels_of(std::int64_t step, std::int64_t index) const {
+  if (masked(index)) return 0;
+  std::int64_t labels = std::accumulate(rows(index).begin(), rows(index).end(), std::int64_t{0});
+  if (!ignored_) return labels;
+  const std::vector<std::int64_t> begins = positions(step, index);
+  std::vector<std::int64_t> read;
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    read.resize(static_cast<std::size_t>(rows(index)[row]));
+    ignored_->read(begins[row] + 1, read);
+    labels -= std::ranges::count_if(read, [](std::int64_t byte) { return byte != 0; });
   }
-  return sum;
+  return labels;
+}
+
+std::int64_t BatchPlan::step_valid_tokens(std::int64_t step) const {
+  std::int64_t sum = 0;
+  for (std::int64_t index = 0; index < all(); ++index) sum += labels_of(step, index);
+  if (sum > 0) return sum;
+  throw InputError("step " + std::to_string(step) + ": data.ignore leaves no label among its " +
+                   std::to_string(step_tokens()) +
+                   " tokens, so it has no loss; give longer rows, more microbatches, or another data.seed");
 }
 
 std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
   std::vector<bool> live;  // by id
   std::vector<std::int64_t> read;
   for (std::int64_t index = 0; index < all(); ++index) {
-    // Every real position of an unmasked row has a label, so all its ids are live; those of a masked row are not.
     if (masked(index)) continue;
     const std::vector<std::int64_t> begins = positions(step, index);
     for (std::size_t row = 0; row < begins.size(); ++row) {
       read.resize(static_cast<std::size_t>(rows(index)[row]));
+      if (ignored_) {  // ids after the row's last label are not live
+        ignored_->read(begins[row] + 1, read);
+        while (!read.empty() && read.back() != 0) read.pop_back();
+      }
       tokens_.read(begins[row], read);
       for (const std::int64_t number : read) {
         const auto id = static_cast<std::size_t>(number);
@@ -167,7 +193,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches
   std::vector<std::pair<std::int64_t, std::int64_t>> equal;
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> last_of;  // by row lengths and content
   for (std::int64_t index = 0; index < all(); ++index) {
-    if (masked(index)) continue;
+    if (labels_of(step, index) == 0) continue;
     const std::vector<std::int64_t> both = numbers(step, index);
     const std::string_view bytes(reinterpret_cast<const char*>(both.data()), both.size() * sizeof both.front());
     const auto [found, first] = last_of.try_emplace({std::ssize(rows(index)), hash_hex(bytes)}, index);

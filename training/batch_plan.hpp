@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace plumbline {
 /// once.
 class BatchPlan {
  public:
-  /// `data` as validated by load_run_file. Throws InputError if there are fewer tokens than one step needs.
-  BatchPlan(const DataSettings& data, Tokens tokens);
+  /// `data` as validated by load_run_file. `ignored`: for each token, whether it is not a label (other than 0); null:
+  /// every token is one. Throws InputError if there are fewer tokens than one step needs.
+  BatchPlan(const DataSettings& data, Tokens tokens, std::optional<Tokens> ignored = std::nullopt);
 
   /// Part number `part` of `parts` equal, contiguous ones of each step's microbatches, which it numbers from 0. What is
   /// of a step or of the source remains that of the whole. Of a part, too, it is a part of the whole.
@@ -35,14 +37,16 @@ class BatchPlan {
   std::int64_t padded_tokens(std::int64_t microbatch) const;    ///< batch x its longest row; saturates at 2^63 - 1
   /// The padded length of every row of this part, in tokens.
   std::vector<std::int64_t> padded_rows() const;
-  std::int64_t tokens(std::int64_t microbatch) const;         ///< the same in every step
-  std::int64_t valid_tokens(std::int64_t microbatch) const {  ///< the same in every step
-    return masked(first_ + microbatch) ? 0 : tokens(microbatch);
+  std::int64_t tokens(std::int64_t microbatch) const;  ///< the same in every step
+  /// Positions with a label. With `ignored` reads the bytes of the microbatch.
+  std::int64_t valid_tokens(std::int64_t step, std::int64_t microbatch) const {
+    return labels_of(step, first_ + microbatch);
   }
   /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
   std::int64_t step_tokens() const { return offsets_.back(); }  ///< of all microbatches, in every step
-  std::int64_t step_valid_tokens() const;                       ///< of all microbatches, in every step
+  /// Of all microbatches. Throws InputError if there is none: such a step has no loss.
+  std::int64_t step_valid_tokens(std::int64_t step) const;
   /// Number of distinct ids at positions with a valid label at or after them in their row. Reads every token.
   std::int64_t live_tokens(std::int64_t step) const;
   /// Microbatches of one step that are equal and contain valid tokens, each with the next equal one: swapping them
@@ -56,6 +60,8 @@ class BatchPlan {
   }
   bool masked(std::int64_t index) const { return masked_.at(static_cast<std::size_t>(index)); }
   std::int64_t all() const { return std::ssize(row_lengths_); }
+  /// Number of positions with a label.
+  std::int64_t labels_of(std::int64_t step, std::int64_t index) const;
   /// Where each row of a microbatch begins, before wrapping.
   std::vector<std::int64_t> positions(std::int64_t step, std::int64_t index) const;
   /// ids, then labels, each batch x sequence.
@@ -66,6 +72,7 @@ class BatchPlan {
   std::vector<std::vector<std::int64_t>> row_lengths_;
   std::vector<bool> masked_;
   Tokens tokens_;
+  std::optional<Tokens> ignored_;
   std::vector<std::int64_t>
       offsets_;  ///< start of each microbatch within a step; the last entry is the step's number of tokens
   std::int64_t start_ = 0;

@@ -23,10 +23,10 @@ std::vector<EvaluationRow> evaluation_rows(std::int64_t step, const BatchPlan& p
   std::vector<EvaluationRow> rows;
   for (std::int64_t microbatch = 0; microbatch < plan.microbatches(); ++microbatch) {
     const auto index = static_cast<std::size_t>(microbatch);
-    rows.push_back({step, microbatch, plan.tokens(microbatch), plan.valid_tokens(microbatch), result.losses.at(index),
-                    result.data_digests.at(index)});
+    rows.push_back({step, microbatch, plan.tokens(microbatch), plan.valid_tokens(0, microbatch),
+                    result.losses.at(index), result.data_digests.at(index)});
   }
-  rows.push_back({step, std::nullopt, plan.step_tokens(), plan.step_valid_tokens(), result.loss(), {}});
+  rows.push_back({step, std::nullopt, plan.step_tokens(), plan.step_valid_tokens(0), result.loss(), {}});
   return rows;
 }
 

@@ -85,6 +85,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   if (resumed_from && resumed_from->step < run.train.steps) {  // otherwise no steps remain, and there is no record
     manifest["first_step"] = resumed_from->step;
     manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
+    if (!resumed_from->changes.empty()) manifest["resumed_from"]["changes"] = resumed_from->changes;
   }
   return manifest;
 }

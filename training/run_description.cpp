@@ -45,6 +45,8 @@ std::int64_t parameters(const LlamaConfig& config) {
 Json data_json(const DataSettings& data, const BatchPlan& plan) {
   std::vector<std::string> files;
   for (const std::filesystem::path& each : token_files(data)) files.push_back(each.string());
+  std::vector<std::string> ignored;
+  for (const std::filesystem::path& each : ignore_files(data)) ignored.push_back(each.string());
   return {{"source", source_text(data)},
           {"kind", data.text ? "text" : "tokens"},
           {"files", files},
@@ -54,9 +56,10 @@ Json data_json(const DataSettings& data, const BatchPlan& plan) {
           {"microbatches", plan.microbatches()},
           {"row_lengths", data.row_lengths},
           {"masked", data.masked},
+          {"ignore", ignored},
           {"source_tokens", plan.source_tokens()},
           {"step_tokens", plan.step_tokens()},
-          {"step_valid_tokens", plan.step_valid_tokens()}};
+          {"first_step_valid_tokens", plan.step_valid_tokens(0)}};
 }
 
 std::string text_of(const std::filesystem::path& path) {

@@ -112,8 +112,9 @@ void refuse_other_keys(const TomlTable& table, const std::vector<std::string>& k
 
 class Reader {
  public:
-  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text)
-      : folder_(path.parent_path()), other_text_(text), file_(TomlTable::read(path)) {
+  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
+         const std::vector<std::string>& assignments)
+      : folder_(path.parent_path()), other_text_(text), file_(TomlTable::read(path, assignments)) {
     run_.path = path;
   }
 
@@ -164,7 +165,7 @@ class Reader {
 
   void read_data(const TomlTable& data) {
     refuse_other_keys(data, {"text", "tokens", "validation", "token_type", "seed", "shuffle", "batch", "lengths",
-                             "microbatches", "masked"});
+                             "microbatches", "masked", "ignore", "validation_ignore"});
     const auto text = data.text("text");
     const bool tokens = data.has("tokens");
     if (text && tokens) {
@@ -186,6 +187,8 @@ class Reader {
       run_.data.text = other_text_;
       run_.data.tokens.clear();
       run_.data.token_type.reset();
+    } else if (data.has("ignore")) {
+      run_.data.ignore = files_of_ids(data, "ignore");
     }
     run_.data.shuffle = one_of(data, "shuffle", run_.data.shuffle, {"none", "windows"});
     run_.data.seed = static_cast<std::uint64_t>(integer_from(data, "seed", 1, 0));
@@ -201,11 +204,15 @@ class Reader {
     if (!data.has("validation")) {
       if (evaluate)
         refuse(data, "validation", "is missing, but there is a table [evaluate]; name the data to evaluate");
+      if (data.has("validation_ignore"))
+        refuse(data, "validation_ignore", "belongs to data.validation, which is missing");
       return;
     }
     DataSettings validation = run_.data;
     validation.shuffle = "none";
     validation.masked.clear();
+    validation.ignore.clear();
+    if (data.has("validation_ignore")) validation.ignore = files_of_ids(data, "validation_ignore");
     validation.text.reset();
     if (data.has("text")) {
       validation.text = resolve(required_text(data, "validation", "validation.txt"));
@@ -449,8 +456,14 @@ void OptimizerSettings::use(const std::string& optimizer) {
   name = optimizer;
 }
 
-RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text) {
-  return Reader(path, text).read();
+RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
+                      const std::vector<std::string>& assignments) {
+  RunFile run = Reader(path, text, assignments).read();
+  for (const std::string& each : assignments) {
+    run.assigned.push_back(each.substr(0, each.find('=')));
+    std::erase(run.assigned.back(), ' ');
+  }
+  return run;
 }
 
 }  // namespace plumbline

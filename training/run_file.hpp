@@ -22,6 +22,8 @@ struct DataSettings {
   /// Row lengths of each microbatch, `batch` numbers each; already repeated for `microbatches`.
   std::vector<std::vector<std::int64_t>> row_lengths;
   std::vector<std::int64_t> masked;  ///< microbatches without a valid label
+  /// Files with a byte for each token, or patterns of their names; other than 0: the token is not a label.
+  std::vector<std::filesystem::path> ignore;
 };
 
 struct OptimizerSettings {
@@ -89,6 +91,7 @@ struct CheckpointSettings {
 
 struct RunFile {
   std::filesystem::path path;
+  std::vector<std::string> assigned;             ///< keys that --set gave: "train.learning_rate"
   std::filesystem::path config;                  ///< config.json
   std::optional<std::filesystem::path> weights;  ///< model.safetensors
   DataSettings data;
@@ -103,8 +106,9 @@ struct RunFile {
 };
 
 /// Reads and validates; relative paths are relative to the run file's folder. `text`: this UTF-8 file or folder
-/// replaces the run file's data. Throws InputError naming file, line and key; also if one step needs more tokens than
-/// there are, before allocating anything of that length.
-RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text = {});
+/// replaces the run file's data. `assignments`: see TomlTable::read. Throws InputError naming file, line and key; also
+/// if one step needs more tokens than there are, before allocating anything of that length.
+RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text = {},
+                      const std::vector<std::string>& assignments = {});
 
 }  // namespace plumbline

@@ -165,7 +165,7 @@ void StepRecorder::step_ended(std::int64_t step) {
   row.clip_coefficient = update_.clip_coefficient;
   row.learning_rate = update_.learning_rate;
   row.tokens = plan_.step_tokens();
-  row.valid_tokens = plan_.step_valid_tokens();
+  row.valid_tokens = plan_.step_valid_tokens(step);
   row.live_tokens = plan_.live_tokens(step);
   row.recording_seconds = static_cast<double>(recording_ns_ + timed.nanoseconds()) * 1e-9;
   row.seconds = static_cast<double>(monotonic_ns() - began_ns_) * 1e-9;
@@ -214,7 +214,7 @@ void StepRecorder::add_microbatches(std::int64_t step) {
     row.sequence_length = plan_.sequence_length(microbatch);
     row.batch = plan_.batch(microbatch);
     row.tokens = plan_.tokens(microbatch);
-    row.valid_tokens = plan_.valid_tokens(microbatch);
+    row.valid_tokens = plan_.valid_tokens(step, microbatch);
     if (rank_.owns_loss) row.loss = losses.at(static_cast<std::size_t>(microbatch));
     row.data_digest = digests.at(static_cast<std::size_t>(microbatch));
     writer_.add(std::move(row));

@@ -31,8 +31,8 @@ std::vector<fs::path> text_files(const fs::path& path) {
   return files;
 }
 
-/// The files of one entry of data.tokens.
-std::vector<fs::path> id_files(const fs::path& named) {
+/// The files of one entry of `key`.
+std::vector<fs::path> files_of(const fs::path& named, const std::string& key) {
   std::vector<fs::path> files;
   for (fs::path file : files_matching(named)) {
     if (file.extension() == ".idx") {
@@ -50,7 +50,21 @@ std::vector<fs::path> id_files(const fs::path& named) {
   if (files.empty()) {
     const bool pattern = named.string().find_first_of("*?[") != std::string::npos;
     throw InputError(named.string() + (pattern ? ": matches no file" : ": does not exist") +
-                     "; name the files of ids in data.tokens");
+                     "; name existing files in " + key);
+  }
+  return files;
+}
+
+std::vector<fs::path> distinct_files(const std::vector<fs::path>& names, const std::string& key) {
+  std::vector<fs::path> files;
+  std::set<fs::path> known;
+  for (const fs::path& named : names) {
+    for (fs::path& file : files_of(named, key)) {
+      if (!known.insert(file).second) {
+        throw InputError(file.string() + ": " + key + " names it twice, the second time as " + named.string());
+      }
+      files.push_back(std::move(file));
+    }
   }
   return files;
 }
@@ -60,17 +74,11 @@ std::vector<fs::path> id_files(const fs::path& named) {
 std::vector<fs::path> token_files(const DataSettings& data) {
   if (data.text) return text_files(*data.text);
   if (data.tokens.empty()) throw std::logic_error("data settings without a text and without tokens");
-  std::vector<fs::path> files;
-  std::set<fs::path> known;
-  for (const fs::path& named : data.tokens) {
-    for (fs::path& file : id_files(named)) {
-      if (!known.insert(file).second) {
-        throw InputError(file.string() + ": data.tokens names it twice, the second time as " + named.string());
-      }
-      files.push_back(std::move(file));
-    }
-  }
-  return files;
+  return distinct_files(data.tokens, "data.tokens");
+}
+
+std::vector<fs::path> ignore_files(const DataSettings& data) {
+  return distinct_files(data.ignore, "data.ignore");
 }
 
 std::string source_text(const DataSettings& data) {

@@ -17,6 +17,9 @@ namespace plumbline {
 /// a pattern matches nothing, an .idx has no .bin, a file is named twice, or a path cannot be resolved.
 std::vector<std::filesystem::path> token_files(const DataSettings& data);
 
+/// The files of data.ignore in reading order. Throws InputError as token_files does.
+std::vector<std::filesystem::path> ignore_files(const DataSettings& data);
+
 /// As in the run file, for messages and records.
 std::string source_text(const DataSettings& data);
 

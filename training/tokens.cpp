@@ -174,4 +174,19 @@ Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size) {
   return tokens;
 }
 
+std::optional<Tokens> load_ignored(const DataSettings& data, std::int64_t tokens) {
+  const std::vector<std::filesystem::path> files = ignore_files(data);
+  if (files.empty()) return std::nullopt;
+  Tokens ignored(256);
+  for (const std::filesystem::path& path : files) {
+    auto file = std::make_shared<const MappedFile>(path);
+    const std::int64_t bytes = std::ssize(file->bytes());
+    if (bytes > 0) ignored.add(path, std::move(file), {0, 1, false, bytes});
+  }
+  if (ignored.size() == tokens) return ignored;
+  throw InputError(files.front().string() + ": data.ignore has " + std::to_string(ignored.size()) + " bytes, and " +
+                   source_text(data) + " " + std::to_string(tokens) +
+                   " tokens; it has one byte for each token, without a header: mask.astype(\"uint8\").tofile(path)");
+}
+
 }  // namespace plumbline

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,5 +58,8 @@ class Tokens {
 /// mapped too. Throws InputError for invalid UTF-8 (with the offset), an empty file, a format that token_format
 /// refuses, and files whose ids differ in width.
 Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size);
+/// The bytes of data.ignore, one for each of the `tokens` tokens; null without the key. Throws InputError for another
+/// number of bytes.
+std::optional<Tokens> load_ignored(const DataSettings& data, std::int64_t tokens);
 
 }  // namespace plumbline

@@ -17,7 +17,7 @@ namespace plumbline {
 void Trainer::begin() {
   if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
   if (training_.resume) resumed_from_ = resume_training(*training_.resume, training_, state(), group());
-  if (checkpoints_) checkpoints_->start_after(first_step());
+  if (checkpoints_) checkpoints_->start_after(resumed_from_);
   if (resumed_from_ && state().step >= last_step()) {
     const std::string raise = last_step() < training_.run.train.steps ? "--stop-after" : "train.steps";
     if (training_.recorded()) {
@@ -61,7 +61,7 @@ std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
   const std::optional<EvaluationResult> result = evaluate(step);
   if (!result) return std::nullopt;
   if (training_.recorded()) {
-    for (EvaluationRow& row : evaluation_rows(step, training_.validation.value(), *result))
+    for (EvaluationRow& row : evaluation_rows(step, training_.validation->part(0, 1), *result))
       recorder_.writer().add(std::move(row));
     recorder_.writer().flush();
   }

@@ -30,22 +30,31 @@ void check_padding(const RunFile& run, const BatchPlan& plan) {
   }
 }
 
+BatchPlan load_plan(const DataSettings& data, const LlamaConfig& config) {
+  Tokens tokens = load_tokens(data, config.vocab_size);
+  std::optional<Tokens> ignored = load_ignored(data, tokens.size());
+  return {data, std::move(tokens), std::move(ignored)};
+}
+
 }  // namespace
 
 GpuSupport* TrainingRun::gpu() const {
   return device.is_cpu() ? nullptr : loaded_gpu_support();
 }
 
-TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
-  RunFile run = load_run_file(run_file, text);
+TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text,
+                              const std::vector<std::string>& assignments) {
+  RunFile run = load_run_file(run_file, text, assignments);
   LlamaConfig config = load_config(run.config);
   config.halves = run.pipeline.granularity == "half";
-  BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));
+  BatchPlan plan = load_plan(run.data, config);
   check_lengths(run, config, plan);
   check_padding(run, plan);
+  plan.step_valid_tokens(0);
   std::optional<BatchPlan> validation;
   if (run.validation) {  // rows as long as the training rows
-    validation.emplace(*run.validation, load_tokens(*run.validation, config.vocab_size));
+    validation.emplace(load_plan(*run.validation, config));
+    validation->step_valid_tokens(0);
   }
   TrainingRun training{std::move(run), std::move(config), std::move(plan), std::move(validation)};
   training.run_id = new_run_id();

@@ -36,7 +36,9 @@ struct TrainingRun {
   GpuSupport* record_gpu() const { return run.record_level == RecordLevel::none ? nullptr : gpu(); }
 };
 
-/// `text` replaces the run file's data. Throws InputError for a run that cannot be trained.
-TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text);
+/// `text` replaces the run file's data, `assignments` its keys (see TomlTable::read). Throws InputError for a run that
+/// cannot be trained.
+TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text,
+                              const std::vector<std::string>& assignments = {});
 
 }  // namespace plumbline

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 #include "harness/judge/judge.hpp"
@@ -14,9 +12,7 @@
 #include "harness/sweep/localize.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "record/mesh.hpp"
-#include "reports/headline.hpp"
 #include "reports/report.hpp"
-#include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
@@ -76,17 +72,6 @@ void say_size(const fs::path& reference, const fs::path& candidate, CellVerdict&
   }
 }
 
-/// Each one once, also if several checks have it.
-std::vector<std::string> not_shown_of(const CellVerdict& cell) {
-  std::vector<std::string> lines;
-  for (const auto& check : cell.checks) {
-    for (const auto& words : check.not_shown) {
-      if (std::ranges::find(lines, words) == lines.end()) lines.push_back(words);
-    }
-  }
-  return lines;
-}
-
 }  // namespace
 
 CellVerdict compare_records(const fs::path& reference, const fs::path& candidate,
@@ -137,63 +122,20 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   return verdict;
 }
 
-namespace {
-
-/// "HOLDS", "INCOMPLETE: <what was not compared, why, and what to do>" or "DOES NOT HOLD".
-std::string verdict_line(const CellVerdict& cell, const std::string& not_recorded) {
-  if (cell.incomplete())
-    return "INCOMPLETE: nothing differs, but " + missing_words(cell.checks, false) +
-           (acceptable_claims(cell.checks).empty() ? "" : "; or accept it with " + accepting_option(cell.checks));
-  const std::string but = not_recorded.empty() ? "" : (cell.holds ? ", but " : "; ") + not_recorded;
-  if (!cell.holds) return "DOES NOT HOLD" + but;
-  const std::string accepted = missing_words(cell.checks, true);
-  return "HOLDS" + (accepted.empty() ? "" : ", accepted although " + accepted) + but;
-}
-
-}  // namespace
-
-std::string comparison_text(const Verdict& verdict) {
-  const CellVerdict& cell = verdict.cells.front();
-  std::size_t widest = 0;
-  for (const auto& check : cell.checks) widest = std::max(widest, check.name.size());
-  std::string text;
-  std::int64_t open = 0;
-  for (const auto& check : cell.checks) {
-    const std::string outcome = outcome_words(check.outcome);
-    const bool shown_only = !check.required && check.outcome == Outcome::incomplete;
-    if (shown_only) ++open;
-    text += fmt::format("{:<{}}{:<15} {}{}\n", check.name, widest + 2, outcome, shown_only ? "(not required) " : "",
-                        reason_words(check));
-  }
-  text += verdict_line(cell, not_recorded_words(verdict));
-  if (verdict.comparison_mode == ComparisonMode::calibrated) text += " (within calibrated limits, not in bits)";
-  if (open > 0) text += ", " + quantity(open, "check") + " incomplete";
-  for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
-  for (const auto& left_out : not_shown_of(cell)) text += "\nnot covered: " + left_out;
-  if (cell.first_divergence) {
-    text += "\nfirst divergence (" + cell.first_divergence->level + "): " + cell.first_divergence->words;
-    if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
-  }
-  return text + "\n";
-}
-
-std::string comparison_text(const CellVerdict& cell) {
-  Verdict alone;
-  alone.cells = {cell};
-  return comparison_text(alone);
-}
-
 void write_comparison(const fs::path& folder, const fs::path& reference, const fs::path& candidate,
                       const Verdict& verdict) {
   const bool was_there = path_exists(folder);
-  if (was_there && !fs::is_empty(folder))
-    throw InputError(folder.string() + ": exists and is not empty; the page needs a new folder");
+  const fs::path link = folder / "cells" / verdict.cells.front().id;
+  if (was_there && !fs::is_empty(folder) && !(fs::is_symlink(link) && path_exists(folder / "verdict.json")))
+    throw InputError(folder.string() + ": holds something other than an earlier comparison; give a new folder");
   const fs::path one = fs::canonical(reference), other = fs::canonical(candidate);
   try {
+    fs::remove(link);
+    fs::remove_all(folder / "references");  // links, too
     make_folder(folder / "references");
     make_folder(folder / "cells");
     fs::create_directory_symlink(one, folder / "references" / verdict.cells.front().reference);
-    fs::create_directory_symlink(other, folder / "cells" / verdict.cells.front().id);
+    fs::create_directory_symlink(other, link);
     write_verdict(folder / "verdict.json", verdict);
     write_reports(folder);
   } catch (...) {  // leave no half-made folder for the next call
@@ -202,16 +144,16 @@ void write_comparison(const fs::path& folder, const fs::path& reference, const f
   }
 }
 
-int compare(const fs::path& reference, const fs::path& candidate, bool json, const std::optional<fs::path>& calibration,
-            const std::optional<fs::path>& request, const std::optional<fs::path>& page, const Json& harness,
-            const std::vector<std::string>& accept_missing) {
+int compare(const fs::path& reference, const fs::path& candidate, Printed printed,
+            const std::optional<fs::path>& calibration, const std::optional<fs::path>& request,
+            const std::optional<fs::path>& page, const Json& harness, const std::vector<std::string>& accept_missing) {
   Verdict verdict = comparison(reference, candidate, calibration, request, accept_missing);
   verdict.harness = harness;
   if (page) write_comparison(*page, reference, candidate, verdict);
-  if (json)
+  if (printed == Printed::json)
     std::cout << json_text(to_json(verdict), 2) << std::endl;
   else
-    print_text(comparison_text(verdict));
+    print_text(comparison_text(verdict, printed == Printed::all ? Detail::all : Detail::summary, page));
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 

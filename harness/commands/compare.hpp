@@ -2,12 +2,14 @@
 // `plumbline compare REFERENCE CANDIDATE [--calibration FILE]`: judges two existing records of any trainers.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "record/verdict.hpp"
+#include "reports/comparison_text.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -28,20 +30,19 @@ Verdict comparison(const std::filesystem::path& reference, const std::filesystem
                    const std::optional<std::filesystem::path>& request = std::nullopt,
                    const std::vector<std::string>& accept_missing = {});
 
-/// A table for people: one line per check, the verdict, warnings, the first divergence and its size.
-std::string comparison_text(const Verdict& verdict);
-std::string comparison_text(const CellVerdict& cell);
+/// How `plumbline compare` prints: texts for people, or a verdict of one case (schema plumbline-verdict/3).
+enum class Printed : std::int8_t { summary, all, json };
 
-/// Compares and prints to standard output: the table, or with `json` a verdict of one case (schema
-/// plumbline-verdict/2). Returns the program's exit code, 0 holds or 1 does not. `page`: see write_comparison.
-int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
+/// Compares and prints to standard output. Returns the program's exit code, 0 holds or 1 does not. `page`: see
+/// write_comparison.
+int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, Printed printed,
             const std::optional<std::filesystem::path>& calibration = std::nullopt,
             const std::optional<std::filesystem::path>& request = std::nullopt,
             const std::optional<std::filesystem::path>& page = std::nullopt, const Json& harness = {},
             const std::vector<std::string>& accept_missing = {});
 
 /// The comparison as a sweep's folder of one case, with its report: `plumbline report` rewrites it. The two records
-/// are linked to, not copied. Throws InputError if the folder exists and is not empty.
+/// are linked to, not copied. Replaces an earlier comparison; throws InputError if the folder holds anything else.
 void write_comparison(const std::filesystem::path& folder, const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const Verdict& verdict);
 

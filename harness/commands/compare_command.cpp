@@ -43,7 +43,7 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
     std::optional<fs::path> calibration, request, page;
     std::optional<std::int64_t> replica;
     std::vector<std::string> accept_missing;
-    bool json = false;
+    Printed printed = Printed::summary;
   };
   const auto given = std::make_shared<Given>();
   auto* command = app.add_subcommand("compare", "Judge any two run records, or say what changed between two sweeps");
@@ -69,8 +69,14 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
       ->type_name("CLAIM,...")
       ->delimiter(',')
       ->check(CLI::IsMember(claims_of_every_case()));
-  command->add_flag("--json", given->json, "Print the verdict as JSON");
-  command->add_option("--page", given->page, "Folder to create, with a report of the comparison")->type_name("DIR");
+  auto* all = command->add_flag_callback(
+      "--all", [given] { given->printed = Printed::all; }, "Print every check, and texts in full");
+  command
+      ->add_flag_callback(
+          "--json", [given] { given->printed = Printed::json; }, "Print the verdict as JSON")
+      ->excludes(all);
+  command->add_option("--page", given->page, "Folder for a report of the comparison; replaces an earlier one")
+      ->type_name("DIR");
   command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json",
                             "plumbline compare baselines/quick reports/runs/latest"},
                            {.zero = "holds; nothing changed",
@@ -86,8 +92,8 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
     const auto chosen = [&](const fs::path& folder) {
       return given->replica ? replica_folder(folder, given->replica) : folder;
     };
-    return compare(chosen(given->reference), chosen(given->candidate), given->json, given->calibration, given->request,
-                   given->page, harness, given->accept_missing);
+    return compare(chosen(given->reference), chosen(given->candidate), given->printed, given->calibration,
+                   given->request, given->page, harness, given->accept_missing);
   };
 }
 

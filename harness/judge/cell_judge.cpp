@@ -233,7 +233,6 @@ class CellJudge {
   void add_hint(CheckResult& result) const {
     const std::string words = hints_.of(result);
     if (words.empty()) return;
-    result.first_divergence->size = words;
     result.first_divergence->words += "; " + words;
     result.reason += "; " + words;
   }

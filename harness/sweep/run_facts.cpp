@@ -89,7 +89,8 @@ class RunReader {
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);
     request.microbatches = microbatches();
-    if (!text("data", "text", "").empty() || !id_files("tokens").empty()) request.data = data("text", "tokens");
+    if (!text("data", "text", "").empty() || !id_files("tokens").empty())
+      request.data = data("text", "tokens", "ignore");
     request.evaluation.emplace(evaluation(*request.microbatches));
     request.device = sweep.device;
     request.threads = integer("train", "threads", 1);
@@ -252,25 +253,35 @@ class RunReader {
     for (auto& microbatch : microbatches) microbatch.masked = false;
     for (std::int64_t m = 0; m < count && !microbatches.empty(); ++m)
       asked.microbatches.push_back(microbatches[static_cast<std::size_t>(m) % microbatches.size()]);
-    asked.data = table->has("text") ? data("validation", nullptr) : data(nullptr, "validation");
+    asked.data = table->has("text") ? data("validation", nullptr, "validation_ignore")
+                                    : data(nullptr, "validation", "validation_ignore");
     asked.data.shuffle = "none";
     return asked;
   }
 
+  /// Their sizes, 0 of a missing one; makes the paths absolute.
+  static std::vector<std::int64_t> measured(std::vector<fs::path>& files) {
+    std::vector<std::int64_t> sizes;
+    std::error_code error;
+    for (auto& file : files) {
+      const auto size = fs::file_size(file, error);
+      sizes.push_back(error ? 0 : static_cast<std::int64_t>(size));
+      file = fs::absolute(file, error).lexically_normal();
+    }
+    return sizes;
+  }
+
   /// The key that is set, of those for a text and for files of ids; null: none.
-  RequestedData data(const char* of_text, const char* of_ids) const {
+  RequestedData data(const char* of_text, const char* of_ids, const char* ignore) const {
     RequestedData data;
     data.seed = static_cast<std::uint64_t>(integer("data", "seed", 1));
     data.shuffle = text("data", "shuffle", "none");
     if (of_ids != nullptr) data.files = id_files(of_ids);
     data.format = data.files.empty() ? "bytes" : text("data", "token_type", "uint16");
     if (data.files.empty() && of_text != nullptr) data.files = text_files(of_text);
-    std::error_code error;
-    for (auto& file : data.files) {
-      const auto size = fs::file_size(file, error);
-      data.sizes.push_back(error ? 0 : static_cast<std::int64_t>(size));
-      file = fs::absolute(file, error).lexically_normal();
-    }
+    data.sizes = measured(data.files);
+    data.ignore = id_files(ignore);
+    data.ignore_sizes = measured(data.ignore);
     return data;
   }
 

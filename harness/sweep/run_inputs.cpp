@@ -117,6 +117,7 @@ std::string hash_of(const RequestedData& data, SweepInputs& files) {
     hasher.update(file.string() + files.held_hash_of(file));
     if (file.extension() == ".bin") hasher.update(files.held_hash_of(fs::path(file).replace_extension(".idx")));
   }
+  for (const auto& file : data.ignore) hasher.update(file.string() + files.held_hash_of(file));
   return hasher.hex();
 }
 

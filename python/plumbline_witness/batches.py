@@ -8,7 +8,7 @@ from plumbline import digest
 
 from .hashes import hash64
 from .run_file import InputError
-from .tokens import Tokens
+from .tokens import Tokens, ignored_bytes
 
 NO_LABEL = -100
 
@@ -46,6 +46,7 @@ class Batches:
         self.data = data
         self.vocab_size = vocab_size
         self.token = Tokens(data)
+        self.ignored = ignored_bytes(data, len(self.token))
         self.step_tokens = sum(map(sum, data.rows))
         self.step_rows = sum(map(len, data.rows))
         self.longest = max(map(max, data.rows))
@@ -87,7 +88,9 @@ class Batches:
             read = self.read(position, length + 1)
             ids[row, :length] = torch.tensor(read[:-1])
             if number not in self.data.masked:
-                labels[row, :length] = torch.tensor(read[1:])
+                for i in range(length):
+                    if not self.ignored[(position + i + 1) % len(self.token)]:
+                        labels[row, i] = read[i + 1]
         return Microbatch(ids, labels, sum(rows))
 
     def step(self, step):

@@ -13,7 +13,7 @@ class InputError(Exception):
 
 TABLES = {
     "model": {"config", "weights"},
-    "data": {"text", "tokens", "validation", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
+    "data": {"text", "tokens", "validation", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked", "ignore", "validation_ignore"},
     "train": {
         "steps", "seed", "precision", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
         "warmup_steps", "start_factor", "final_factor", "curve", "decay_steps", "clip_norm", "recompute", "threads", "decay",
@@ -32,6 +32,7 @@ class Data:
     seed: int
     rows: list  # of each microbatch, the lengths of its rows
     masked: set = field(default_factory=set)
+    ignore: list = field(default_factory=list)  # files with a byte for each token
 
 
 @dataclass
@@ -80,15 +81,16 @@ def read_data(path, table):
     masked = set(table.get("masked", []))
     if count < len(given) or not masked < set(range(count)):
         refuse(path, "data.microbatches or data.masked does not fit data.lengths")
-    named = table.get("text", table.get("tokens"))
+    paths = lambda named: [path.parent / each for each in ([named] if isinstance(named, str) else named)]
     return Data(
-        sources=[path.parent / each for each in ([named] if isinstance(named, str) else named)],
+        sources=paths(table.get("text", table.get("tokens"))),
         is_text="text" in table,
         token_type=table.get("token_type"),
         shuffle=table.get("shuffle", "none"),
         seed=table.get("seed", 1),
         rows=[given[m % len(given)] for m in range(count)],
         masked=masked,
+        ignore=paths(table.get("ignore", [])),
     )
 
 
@@ -112,8 +114,9 @@ def read_evaluation(path, run):
         if "evaluate" in run:
             refuse(path, "[evaluate] needs data.validation")
         return None
-    table = {key: value for key, value in run["data"].items() if key not in ("validation", "shuffle", "masked")}
+    table = {key: value for key, value in run["data"].items() if key not in ("validation", "shuffle", "masked", "ignore")}
     table["text" if "text" in table else "tokens"] = run["data"]["validation"]
+    table["ignore"] = table.get("validation_ignore", [])
     data = read_data(path, table)
     count = run.get("evaluate", {}).get("microbatches", len(data.rows))
     data.rows = [data.rows[m % len(data.rows)] for m in range(count)]

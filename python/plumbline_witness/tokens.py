@@ -88,6 +88,16 @@ def ids_of(file, token_type):
     return ids
 
 
+def ignored_bytes(data, tokens):
+    """data.ignore: one byte for each token; other than 0: it is not a label."""
+    if not data.ignore:
+        return bytes(tokens)
+    ignored = b"".join(file.read_bytes() for source in data.ignore for file in id_files(source))
+    if len(ignored) != tokens:
+        refuse(data.ignore[0], f"{len(ignored)} bytes for {tokens} tokens")
+    return ignored
+
+
 class Tokens:
     def __init__(self, data):
         try:

@@ -67,6 +67,42 @@ TEST_F(CheckpointRules, TheLatestIsThatOfAFolder) {
   EXPECT_THAT(error_of<InputError>([&] { train_reference(asked); }), HasSubstr("run.toml names no folder"));
 }
 
+TEST_F(CheckpointRules, SetChangesASettingWhereTheRunIsResumed) {
+  train("c");
+  const auto resumed = [&](int ranks, const std::string& into, std::vector<std::string> assignments) {
+    CheckpointOptions asked;
+    asked.folder = folder_ / into;
+    asked.resume = folder_ / "c/step-00000002";
+    asked.assignments = std::move(assignments);
+    train_on(ranks, run_file(), asked, "1f1b");
+    return read_json(folder_ / into / "latest" / checkpoint_file_name);
+  };
+  const Json as_before = resumed(reference_alone, "same", {});
+  const std::vector<std::string> changed{"train.learning_rate = 5e-4", "train.clip_norm=0.25"};
+  const Json reference = resumed(reference_alone, "reference", changed), pipeline = resumed(2, "pipeline", changed);
+
+  EXPECT_EQ(as_before.at("changes"), Json::array());
+  EXPECT_NE(as_before.at("digests"), reference.at("digests"));
+  EXPECT_EQ(pipeline.at("digests"), reference.at("digests"));
+  EXPECT_EQ(reference.at("changes"), Json::parse(R"([{"step": 2, "key": "train.clip_norm", "from": "1.0", "to": "0.25"},
+                            {"step": 2, "key": "train.learning_rate", "from": "0.001", "to": "0.0005"}])"));
+  EXPECT_EQ(column(folder_ / "reference/metrics.csv", "learning_rate").back(), "0.00025");
+}
+
+TEST_F(CheckpointRules, SetChangesNoOtherSetting) {
+  train("c");
+  const auto refused = [&](const std::string& assignment) {
+    ReferenceOptions asked = options("x");
+    asked.checkpoint.resume = folder_ / "c/step-00000002";
+    asked.checkpoint.assignments = {assignment};
+    return error_of<InputError>([&] { train_reference(asked); });
+  };
+  EXPECT_THAT(refused("train.seed=2"), HasSubstr("was trained with train.seed = 1, and "));
+  EXPECT_THAT(refused("train.sede=2"), HasSubstr("--set train.sede=2: unknown key train.sede"));
+  EXPECT_THAT(refused("train.steps=none"), HasSubstr("--set train.steps=none, key train.steps: must be an integer"));
+  EXPECT_THAT(refused("steps=2"), HasSubstr("write TABLE.KEY=VALUE"));
+}
+
 TEST_F(CheckpointRules, RefusesChangedSettingsThatAffectBits) {
   train("c");
   const auto refused = [&](const std::string& from, const std::string& to) {

@@ -3,6 +3,7 @@
 // the run file, without an effect on the training. Ranks are threads.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -68,6 +69,40 @@ TEST_F(Evaluating, MatchesTheReferenceOnAnyNumberOfRanks) {
       EXPECT_EQ(metrics(into, "loss"), metrics(folder_ / "reference", "loss"));
     }
   }
+}
+
+TEST_F(Evaluating, ReplicasEvaluateAPartEachWithTheLossOfTheWhole) {
+  std::string run = run_text(trained_on + evaluated + "[evaluate]\nevery = 2\nmicrobatches = 6\n");
+  const std::string masked = "masked = [1]";
+  run.replace(run.find(masked), masked.size(), "masked = [1, 2]");  // then both orders of adding have the same bits
+  train(run, reference_alone, folder_ / "reference");
+  const std::string replicas = run + "[pipeline]\nreplicas = 2\n";
+  for (const int ranks : {2, 6}) {
+    const fs::path into = folder_ / std::to_string(ranks);
+    ASSERT_EQ(train(replicas, ranks, into), 0);
+    EXPECT_EQ(metrics(into, "evaluation_loss"), metrics(folder_ / "reference", "evaluation_loss")) << ranks;
+  }
+
+  const fs::path record = folder_ / "record";
+  PipelineOptions asked;
+  asked.run_file = folder_.file("run.toml", replicas);
+  asked.record = record;
+  asked.transport = "threads";
+  asked.world = 2;
+  asked.progress = false;
+  ASSERT_EQ(train_pipeline(asked), 0);
+  const auto cells = [&](int replica, const char* name) {
+    return column(record / ("replica-" + std::to_string(replica)) / "rank-0/evaluation.csv", name);
+  };
+  EXPECT_EQ(cells(0, "microbatch").size(), 3U * 7);
+  EXPECT_EQ(cells(0, "data_digest"), cells(1, "data_digest"));
+  EXPECT_EQ(std::ranges::count(cells(0, "data_digest"), ""), 3) << "only the rows of a whole evaluation have none";
+  EXPECT_EQ(cells(0, "loss"), cells(1, "loss"));
+
+  asked.record = folder_ / "refused";
+  asked.checkpoint.assignments = {"evaluate.microbatches=3"};
+  EXPECT_THAT(error_of<InputError>([&] { train_pipeline(asked); }),
+              HasSubstr("does not divide the 3 microbatches of an evaluation"));
 }
 
 TEST_F(Evaluating, DoesNotAffectTheTraining) {

@@ -50,7 +50,7 @@ def main():
             at.mkdir()
             one, other = trained(reference_of(pair), at / "one"), trained(pair.run, at / "other")
             code, verdict, said = judged(program, one, other)
-            text = subprocess.run([program, "compare", str(one), str(other)], capture_output=True, text=True).stdout if pair.says or names else ""
+            text = subprocess.run([program, "compare", "--all", str(one), str(other)], capture_output=True, text=True).stdout if pair.says or names else ""
             found = objection(pair, code, verdict, said, text)
             unlike += found is not None
             if found is not None or names:

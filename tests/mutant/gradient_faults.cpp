@@ -37,7 +37,7 @@ class StaleGradient : public Seams {
 class LossNotNormalized : public Seams {
  public:
   void made(const TrainingRun& training, const RankParts& /*parts*/) override {
-    tokens_ = static_cast<double>(training.plan.step_valid_tokens());
+    tokens_ = static_cast<double>(training.plan.step_valid_tokens(0));
   }
   at::Tensor stage_gradient(at::Tensor gradient, std::int64_t /*step*/, std::int64_t /*microbatch*/) override {
     return gradient.defined() ? gradient : at::full({}, tokens_, at::kFloat);

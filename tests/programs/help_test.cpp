@@ -122,9 +122,10 @@ class Completion : public Help {
   std::vector<std::string> offered(const std::string& program, const std::vector<std::string>& words) const {
     std::string function = "_" + program;
     std::ranges::replace(function, '-', '_');
-    const std::string line = program + " '" + join(words, "' '") + "'";
-    const Ended ended = run("bash --norc -c \"eval \\\"\\$(" + program + " --completion bash)\\\"; COMP_WORDS=(" +
-                            line + "); COMP_CWORD=" + std::to_string(words.size()) + "; " + function +
+    const std::string line = program + " '" + join(words, "' '") + "'", script = program + ".bash";
+    if (!std::filesystem::exists(folder_ / script)) folder_.file(script, run(program + " --completion bash").said);
+    const Ended ended = run("bash --norc -c \"source " + script + "; COMP_WORDS=(" + line +
+                            "); COMP_CWORD=" + std::to_string(words.size()) + "; " + function +
                             "; printf '%s\\n' \\\"\\${COMPREPLY[@]}\\\"\"");
     EXPECT_EQ(ended.code, 0) << ended.said;
     auto found = lines_of(ended.said);

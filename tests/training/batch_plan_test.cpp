@@ -55,12 +55,12 @@ TEST(BatchPlan, APartNumbersItsMicrobatchesFromZeroAndKeepsTheStep) {
     EXPECT_EQ(integers_of(own.ids), integers_of(same.ids));
     EXPECT_EQ(integers_of(own.labels), integers_of(same.labels));
     EXPECT_EQ(part.tokens(microbatch), whole.tokens(2 + microbatch));
-    EXPECT_EQ(part.valid_tokens(microbatch), whole.valid_tokens(2 + microbatch));
+    EXPECT_EQ(part.valid_tokens(3, microbatch), whole.valid_tokens(3, 2 + microbatch));
     EXPECT_EQ(part.batch(microbatch), whole.batch(2 + microbatch));
     EXPECT_EQ(part.sequence_length(microbatch), whole.sequence_length(2 + microbatch));
   }
   EXPECT_EQ(part.step_tokens(), whole.step_tokens());
-  EXPECT_EQ(part.step_valid_tokens(), whole.step_valid_tokens());
+  EXPECT_EQ(part.step_valid_tokens(3), whole.step_valid_tokens(3));
   EXPECT_EQ(part.live_tokens(1), whole.live_tokens(1));
   EXPECT_EQ(part.longest_sequence(), 5);
   EXPECT_EQ(part.part(0, 2).sequence_length(0), 3) << "a part of the whole";
@@ -153,11 +153,46 @@ TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   }
 
   EXPECT_EQ(plan.step_tokens(), 14);
-  EXPECT_EQ(plan.step_valid_tokens(), valid);
+  EXPECT_EQ(plan.step_valid_tokens(0), valid);
   EXPECT_EQ(plan.live_tokens(0), std::ssize(live));
   EXPECT_EQ(plan.longest_sequence(), 4);
   EXPECT_EQ(plan.tokens(1), 6);
-  EXPECT_EQ(plan.valid_tokens(1), 0);
+  EXPECT_EQ(plan.valid_tokens(0, 1), 0);
+}
+
+/// For each id of `counting(length)`, 1 if it is among `ignored`.
+Tokens bytes_of(std::int64_t length, const std::set<std::int64_t>& ignored) {
+  std::vector<std::int32_t> bytes;
+  for (std::int64_t id = 0; id < length; ++id) bytes.push_back(ignored.contains(id) ? 1 : 0);
+  return Tokens(std::move(bytes));
+}
+
+TEST(BatchPlan, AnIgnoredTokenIsReadButIsNoLabel) {
+  const DataSettings data = data_of({{3, 2}, {4}}, {});
+  const std::int64_t start = start_of(data, 1000);
+  // Tokens of step 0: labels of the first row are start+1..3, of the second +4, +5, of the last +6..9.
+  const BatchPlan plan(data, counting(1000), bytes_of(1000, {start, start + 2, start + 4, start + 5, start + 9}));
+
+  const Microbatch made = plan.make(0, 0);
+  EXPECT_EQ(integers_of(made.ids), (std::vector<std::int64_t>{start, start + 1, start + 2, start + 3, start + 4, 0}));
+  EXPECT_EQ(integers_of(made.labels), (std::vector<std::int64_t>{start + 1, -100, start + 3, -100, -100, -100}));
+  EXPECT_EQ(made.valid_tokens, 2);
+  EXPECT_EQ(plan.valid_tokens(0, 0), 2);
+  EXPECT_EQ(plan.valid_tokens(0, 1), 3);
+  EXPECT_EQ(plan.valid_tokens(1, 1), 4) << "another step has other tokens";
+  EXPECT_EQ(plan.step_valid_tokens(0), 5);
+  EXPECT_EQ(plan.live_tokens(0), 6) << "3 of the first row, none of the second, 3 of the last";
+  EXPECT_EQ(plan.tokens(0), 5);
+}
+
+TEST(BatchPlan, AStepWithoutLabelsIsRefused) {
+  const DataSettings data = data_of({{4}});
+  const std::int64_t start = start_of(data, 1000);
+  const BatchPlan plan(data, counting(1000), bytes_of(1000, {start + 5, start + 6, start + 7, start + 8}));
+
+  EXPECT_EQ(plan.step_valid_tokens(0), 4);
+  EXPECT_THAT([&] { plan.step_valid_tokens(1); },
+              ThrowsMessage<InputError>(HasSubstr("step 1: data.ignore leaves no label among its 4 tokens")));
 }
 
 TEST(BatchPlan, LiveIdsDependOnTheStep) {

@@ -51,7 +51,7 @@ TEST(RunFixtures, OfTheDefaultSweepVaryTheirMicrobatches) {
         repeats = repeats || plan.sequence_length(earlier) == plan.sequence_length(m);
       }
       single = single || plan.sequence_length(m) == 1;
-      masked = masked || plan.valid_tokens(m) == 0;
+      masked = masked || plan.valid_tokens(0, m) == 0;
       unequal_rows = unequal_rows || plan.tokens(m) < plan.batch(m) * plan.sequence_length(m);
     }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/checkpoint_file.hpp"
 
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "record/precision.hpp"
@@ -11,6 +15,22 @@
 #include "training/manifest.hpp"
 
 namespace plumbline {
+namespace {
+
+/// A setting that --set may change when a run is resumed.
+struct ChangeableSetting {
+  std::string_view place;  ///< in the flattened training_settings
+  std::string_view key;    ///< of the run file
+};
+constexpr std::array changeable_settings{
+    ChangeableSetting{"/train/optimizer/learning_rate", "train.learning_rate"},
+    ChangeableSetting{"/train/optimizer/weight_decay", "train.weight_decay"},
+    ChangeableSetting{"/train/clip_norm", "train.clip_norm"},
+    ChangeableSetting{"/train/curve", "train.curve"},
+    ChangeableSetting{"/train/final_factor", "train.final_factor"},
+};
+
+}  // namespace
 
 Json training_settings(const TrainingRun& training) {
   const TrainSettings& train = training.run.train;
@@ -29,36 +49,52 @@ Json training_settings(const TrainingRun& training) {
   settings["data"] = {{"seed", data.seed}, {"lengths", data.row_lengths}, {"masked", data.masked}};
   // Written only if not the default, so that checkpoints older than this setting remain usable.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
+  if (!data.ignore.empty()) settings["data"]["ignore"] = true;
   settings["data"]["source_tokens"] = training.plan.source_tokens();
   // The digest covers only the start of the text: another text has another first microbatch.
   settings["data"]["first_microbatch_digest"] = data_digest(training.plan.part(0, 1).make(0, 0));
   return settings;
 }
 
-void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
-                           const std::filesystem::path& folder) {
+Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
+                         const std::filesystem::path& folder) {
   const Json now = training_settings(training).flatten(), then = checkpoint.training.flatten();
   const auto value_of = [](const Json& settings, const std::string& key) {
     const auto found = settings.find(key);
     return found == settings.end() ? std::string("absent") : json_text(*found);
   };
+  Json changes = checkpoint.changes;
   const auto require_same = [&](const std::string& key) {
     if (value_of(then, key) == value_of(now, key)) return;
+    const auto* const changeable = std::ranges::find(changeable_settings, key, &ChangeableSetting::place);
+    std::string way_out =
+        "; only these may change: train.steps, train.recompute, [pipeline], [evaluate], "
+        "data.validation, [record] and [checkpoint]";
+    if (changeable != changeable_settings.end()) {
+      if (std::ranges::find(training.run.assigned, changeable->key) != training.run.assigned.end()) {
+        changes.push_back({{"step", checkpoint.steps},
+                           {"key", changeable->key},
+                           {"from", value_of(then, key)},
+                           {"to", value_of(now, key)}});
+        return;
+      }
+      way_out = "; to change it from here on, give --set " + std::string(changeable->key) + "=" + value_of(now, key);
+    }
     std::string name = key.substr(1);
     for (char& c : name) c = c == '/' ? '.' : c;
-    throw UnfitCheckpoint(
-        folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
-        training.run.path.string() + " has " + value_of(now, key) +
-        "; only these may change: train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
-        "[checkpoint]. Use the run file it "
-        "was started with, or start again with model.weights = \"" +
-        folder.string() + "\"");
+    throw UnfitCheckpoint(folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
+                          training.run.path.string() + " has " + value_of(now, key) + way_out +
+                          ". Use the run file it was started with, or start again with model.weights = \"" +
+                          folder.string() + "\"");
   };
   const std::string digest = "/data/first_microbatch_digest";
+  std::set<std::string> keys;
   for (const Json* one : {&then, &now})
-    for (const auto& [key, value] : one->items())
-      if (key != digest) require_same(key);
+    for (const auto& [key, value] : one->items()) keys.insert(key);
+  keys.erase(digest);
+  for (const std::string& key : keys) require_same(key);
   require_same(digest);  // last, since any other data setting changes it too
+  return changes;
 }
 
 Json saved_config(const Json& settings) {
@@ -85,6 +121,7 @@ void write_checkpoint_file(const std::filesystem::path& folder, const Checkpoint
   write_json(folder / checkpoint_file_name, {{"schema", checkpoint_schema},
                                              {"steps", file.steps},
                                              {"training", file.training},
+                                             {"changes", file.changes},
                                              {"written_by", file.written_by},
                                              {"digests", file.digests}});
 }
@@ -112,6 +149,8 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   if (const auto named = steps_of_name(folder); named && *named != file.steps)
     fail("steps is " + std::to_string(file.steps) + ", but the folder's name says " + std::to_string(*named));
   file.training = json["training"];
+  file.changes = json.value("changes", Json::array());
+  if (!file.changes.is_array()) fail("changes is not a list");
   file.written_by = json.value("written_by", Json::object());
   if (!file.written_by.is_object() || !file.written_by.value("run_id", Json("")).is_string())
     fail("written_by is not an object, or its run_id not a string");

@@ -21,6 +21,12 @@ void CheckpointOptions::add_to(CLI::App& app) {
                  "written")
       ->type_name("DIR")
       ->capture_default_str();
+  app.add_option(
+         "--set", assignments,
+         "Use this value instead of the run file's, for example train.learning_rate=5e-4; with --resume the few "
+         "keys that may change then (docs/checkpoints.md)")
+      ->type_name("TABLE.KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_flag(
       "--discard-later", discard_later,
       "Rename checkpoints of the folder that are later than where this run starts to step-N.discarded; without "

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoint options of the command line, which override the run file.
+// Options of the command line that override the run file: of its [checkpoint], and --set for any key.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "training/training_run.hpp"
 
@@ -22,6 +23,7 @@ struct CheckpointOptions {
   std::optional<std::int64_t> stop_after;  ///< number of completed steps
   std::string resume = "none";             ///< none | latest | a checkpoint's folder
   bool discard_later = false;              ///< rename what is later than the start
+  std::vector<std::string> assignments;    ///< "train.steps=4", for load_training_run
 
   /// Adds --checkpoint and related options, which are parsed into this object; it must outlive `app`.
   void add_to(CLI::App& app);

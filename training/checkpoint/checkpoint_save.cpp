@@ -88,7 +88,7 @@ std::string write_own(const fs::path& folder, const SavedTensors& own, int rank,
 }
 
 /// Written by rank 0: the index, the model's config, checkpoint.json.
-void write_shared(const fs::path& folder, const TrainingRun& training, std::int64_t steps,
+void write_shared(const fs::path& folder, const TrainingRun& training, const Json& changes, std::int64_t steps,
                   const std::vector<std::string>& reports) {
   CheckpointFile file;
   Json map = Json::object();
@@ -112,6 +112,7 @@ void write_shared(const fs::path& folder, const TrainingRun& training, std::int6
              {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}});
   file.steps = steps;
   file.training = training_settings(training);
+  file.changes = changes;
   write_json(folder / "config.json", saved_config(file.training));
   file.written_by = {{"run_id", training.run_id},
                      {"ranks", reports.size()},
@@ -209,7 +210,7 @@ std::string CheckpointSave::publish(const std::vector<std::string>& reports) con
     if (!failure.empty()) return;
     if (const auto failed = failure_of(body)) failure = failed->words;
   };
-  attempt([&] { write_shared(partial_path(folder_, steps_), training_, steps_, reports); });
+  attempt([&] { write_shared(partial_path(folder_, steps_), training_, changes_, steps_, reports); });
   attempt([&] { publish_checkpoint(folder_, steps_); });
   attempt([&] { prune_checkpoints(folder_, training_.run.checkpoint.keep); });
   if (!failure.empty()) remove_partial_checkpoints(folder_);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/json.hpp"
 #include "training/rank_group.hpp"
 #include "training/tensor_record.hpp"
 #include "training/train_state.hpp"
@@ -26,6 +27,9 @@ class CheckpointSave {
   /// `folder` holds the checkpoints and exists.
   CheckpointSave(std::filesystem::path folder, const TrainingRun& training, RankGroup& group)
       : folder_(std::move(folder)), training_(training), group_(group) {}
+
+  /// ResumedFrom::changes, which every checkpoint lists.
+  void set_changes(Json changes) { changes_ = std::move(changes); }
 
   /// Begins to save the state after `state.step` steps. In the background, a thread writes a copy of the state, which
   /// stays allocated in host memory; otherwise `write` or `finish` writes, and the state must not change before.
@@ -52,6 +56,7 @@ class CheckpointSave {
   std::filesystem::path folder_;
   const TrainingRun& training_;
   RankGroup& group_;
+  Json changes_ = Json::array();
   std::int64_t steps_ = 0;
   std::optional<std::string> failure_;
   Phase phase_ = Phase::none;

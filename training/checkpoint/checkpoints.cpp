@@ -61,7 +61,9 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   if (!local.empty()) throw InputError(local);
 }
 
-void Checkpoints::start_after(std::int64_t steps) {
+void Checkpoints::start_after(const std::optional<ResumedFrom>& resumed_from) {
+  const std::int64_t steps = resumed_from ? resumed_from->step : 0;
+  if (resumed_from) save_.set_changes(resumed_from->changes);
   on_rank_0(group_, [&] {
     if (!training_.discard_later) require_no_later_work(training_, steps);
     discard_later_work(training_, steps);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "record/record.hpp"
 #include "support/folder_lock.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/save_signal.hpp"
@@ -21,9 +22,9 @@ class Checkpoints {
   /// another run saves there, or if a rank does not see what rank 0 wrote.
   Checkpoints(const TrainingRun& training, RankGroup& group);
 
-  /// Collective, once the checkpoint to resume from is loaded: the run starts after `steps` steps. Throws InputError on
+  /// Collective, once the checkpoint to resume from is loaded; null: the run starts at step 0. Throws InputError on
   /// every rank if the folder holds later work, unless --discard-later renames it.
-  void start_after(std::int64_t steps);
+  void start_after(const std::optional<ResumedFrom>& resumed_from);
 
   /// Writes the step's row of metrics.csv, to the disk if `saved`: a checkpoint of this step follows. `saving_seconds`:
   /// how long the checkpoint has held up the training until then, when this rank's files are written. In the background

@@ -42,7 +42,7 @@ void mend_latest(const fs::path& checkpoint) {
 
 ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
   const CheckpointFile file = read_checkpoint_file(checkpoint);
-  require_same_settings(file, training, checkpoint);
+  Json changes = changes_of_settings(file, training, checkpoint);
   require_own_config(file, checkpoint);
   if (file.steps > training.run.train.steps) {
     throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, but " +
@@ -62,7 +62,7 @@ ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& train
   }
   round_masters(state);
   state.step = file.steps;
-  return {file.written_by.value("run_id", "unknown"), file.steps};
+  return {file.written_by.value("run_id", "unknown"), file.steps, std::move(changes)};
 }
 
 std::optional<ResumedFrom> resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,

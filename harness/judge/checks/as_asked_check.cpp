@@ -206,13 +206,22 @@ class AsAskedCheck::OfRecord {
         demand_size("batch", std::ssize(one.lengths), row.batch);
         demand_size("sequence_length", std::ranges::max(one.lengths), row.sequence_length);
         demand_size("tokens", tokens, row.tokens);
-        // Users' data may lack labels at any position; docs/data.md gives every unmasked position of ours a label.
-        const auto valid = one.masked      ? 0
-                           : request_.data ? tokens
-                                           : std::clamp<std::int64_t>(row.valid_tokens, 1, tokens);
-        demand_size("valid_tokens", valid, row.valid_tokens);
+        demand_size("valid_tokens", valid_tokens(one, row, tokens), row.valid_tokens);
       }
     }
+  }
+
+  /// docs/data.md gives every position of our data a label unless it is masked or ignored; users' data may lack any.
+  std::int64_t valid_tokens(const RequestedMicrobatch& asked, const MicrobatchRow& row, std::int64_t tokens) {
+    if (asked.masked) return 0;
+    std::int64_t valid = std::clamp<std::int64_t>(row.valid_tokens, 1, tokens);
+    if (!request_.data) return valid;
+    if (request_.data->ignore.empty()) return tokens;
+    valid = row.valid_tokens;
+    with_source(source_, "", [&] {
+      if (source_) valid = source_->valid_tokens(step_of_run(row.step), row.microbatch);
+    });
+    return valid;
   }
 
   /// Converts a step of the record to a step of the run.

@@ -208,7 +208,7 @@ class GradientNormCheck : public StepCheck {
     if (apart <= limit) return;
     report(whose.empty() ? std::optional(got.rank) : std::nullopt, "gradient_norm",
            fmt::format("{} ({}) within {} of it", to_text(expected.value), what, to_text(limit)), to_text(got.value),
-           fmt::format("{}{}ratio {}{}", whose, whose.empty() ? "" : ", ", to_text(got.value / expected.value), hint));
+           fmt::format("{}{}ratio {:.6g}{}", whose, whose.empty() ? "" : ", ", got.value / expected.value, hint));
   }
 
   void row(const Located<StepRow>& placed, double expected, const Record& record, const std::string& whose) {
@@ -217,7 +217,7 @@ class GradientNormCheck : public StepCheck {
     builder_.compare_or_inspect(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {
       std::string why = whose;
-      if (norm && std::isfinite(*norm)) why += (why.empty() ? "ratio " : ", ratio ") + to_text(*norm / expected);
+      if (norm && std::isfinite(*norm)) why += fmt::format("{}ratio {:.6g}", why.empty() ? "" : ", ", *norm / expected);
       return report(placed.rank, "gradient_norm", to_text(expected), text_of(norm), why);
     }
     const auto right = predicates::right_coefficients(placed.row->replayed_norm.value_or(expected), record.manifest);

@@ -106,7 +106,7 @@ class Comparison {
 
   std::optional<FactDifference> operator()(double theirs, double mine) {
     if (std::isfinite(mine) && same_bits(theirs, mine)) return {};
-    return FactDifference{to_text(theirs), to_text(mine)};
+    return FactDifference{.expected = to_text(theirs), .got = to_text(mine), .size = relative_size(mine, theirs)};
   }
 
   std::optional<FactDifference> operator()(bool theirs, bool mine) {
@@ -150,7 +150,9 @@ class Comparison {
     if (!std::isfinite(mine)) return FactDifference{to_text(theirs), to_text(mine), "not finite"};
     const auto impossible = now_.cell.model.has_sizes() && valid ? why_no_loss(theirs, *valid) : std::nullopt;
     if (impossible) return of_reference(*impossible, to_text(theirs), "the reference itself");
-    return take(now_.cell.values->loss(item, theirs, mine));
+    auto difference = take(now_.cell.values->loss(item, theirs, mine));
+    if (difference) difference->size = relative_size(mine, theirs);
+    return difference;
   }
 
   std::optional<FactDifference> take(const ComparedValue& value) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 #include <vector>
@@ -65,12 +66,18 @@ std::string look_at_shape(const StepEvidence& now, const BoundaryRow& theirs, co
 }
 
 std::string size_of_difference(const TensorRow& theirs, const TensorRow& mine) {
-  const auto ratio = [](double got, double expected) {
-    return expected == 0 ? to_text(got) + " against 0" : to_text(got / expected) + " times";
+  const auto sizes = [](const char* what, double got, double expected) {
+    return fmt::format("{} {:.4g}, expected {:.4g} ({})", what, got, expected, relative_size(got, expected));
   };
-  const std::string l2 = ratio(mine.l2, theirs.l2);
-  const std::string most = ratio(static_cast<double>(mine.max_abs), static_cast<double>(theirs.max_abs));
-  return fmt::format("l2 {} and max_abs {} the reference's", l2, most);
+  return sizes("l2", mine.l2, theirs.l2) + "; " +
+         sizes("max_abs", static_cast<double>(mine.max_abs), static_cast<double>(theirs.max_abs));
+}
+
+std::string relative_size(double got, double expected) {
+  if (got == expected) return "equal";
+  const double ratio = got / expected;
+  if (!std::isfinite(ratio)) return "not comparable";
+  return ratio > 0.5 && ratio < 2 ? fmt::format("{:+.2g} %", 100 * (ratio - 1)) : fmt::format("{:.4g} times", ratio);
 }
 
 namespace {

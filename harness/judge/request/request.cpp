@@ -48,25 +48,35 @@ std::vector<RequestedMicrobatch> microbatches_from(const JsonKeys& keys, const s
   return microbatches;
 }
 
-Json data_json(const RequestedData& data) {
-  Json files = Json::array();
-  for (std::size_t i = 0; i < data.files.size(); ++i) {
-    files.push_back({{"path", data.files[i].generic_string()}, {"bytes", data.sizes.at(i)}});
+Json files_json(const std::vector<std::filesystem::path>& files, const std::vector<std::int64_t>& sizes) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < files.size(); ++i)
+    json.push_back({{"path", files[i].generic_string()}, {"bytes", sizes.at(i)}});
+  return json;
+}
+
+void files_from(const JsonKeys& keys, const std::string& key, std::vector<std::filesystem::path>& files,
+                std::vector<std::int64_t>& sizes) {
+  for (const JsonKeys& file : keys.objects(key)) {
+    file.refuse_unknown({"path", "bytes"});
+    files.emplace_back(file.text("path"));
+    sizes.push_back(file.integer("bytes", least));
   }
-  Json json = {{"files", files}, {"format", data.format}, {"seed", data.seed}};
+}
+
+Json data_json(const RequestedData& data) {
+  Json json = {{"files", files_json(data.files, data.sizes)}, {"format", data.format}, {"seed", data.seed}};
   if (data.shuffle != "none") json["shuffle"] = data.shuffle;
+  if (!data.ignore.empty()) json["ignore"] = files_json(data.ignore, data.ignore_sizes);
   return json;
 }
 
 RequestedData data_from(const JsonKeys& keys, const std::string& key) {
   const JsonKeys json = keys.object(key);
-  json.refuse_unknown({"files", "format", "seed", "shuffle"});
+  json.refuse_unknown({"files", "format", "seed", "shuffle", "ignore"});
   RequestedData data;
-  for (const JsonKeys& file : json.objects("files")) {
-    file.refuse_unknown({"path", "bytes"});
-    data.files.emplace_back(file.text("path"));
-    data.sizes.push_back(file.integer("bytes", least));
-  }
+  files_from(json, "files", data.files, data.sizes);
+  if (json.has("ignore")) files_from(json, "ignore", data.ignore, data.ignore_sizes);
   data.format = json.word("format", {"bytes", "uint16", "uint32"});
   data.seed = json.unsigned_integer("seed");
   if (json.has("shuffle")) data.shuffle = json.word("shuffle", {"none", "windows"});

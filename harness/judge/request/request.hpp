@@ -37,6 +37,9 @@ struct RequestedData {
   std::string format;
   std::uint64_t seed = 1;
   std::string shuffle = "none";  ///< none | windows
+  /// With a byte for each token; other than 0: it is not a label. None: every token is one.
+  std::vector<std::filesystem::path> ignore{};
+  std::vector<std::int64_t> ignore_sizes{};  ///< in bytes
 };
 
 /// The loss on held-out data.

@@ -146,15 +146,39 @@ void TokenFile::append(std::int64_t place, std::int64_t count, std::vector<std::
   }
 }
 
-TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedMicrobatch>& microbatches)
-    : microbatches_(microbatches), windows_(data.shuffle == "windows"), seed_(data.seed) {
-  for (std::size_t i = 0; i < data.files.size(); ++i) {
-    TokenFile file(data.files[i], size_of(data.files[i], data.sizes.at(i)), data.format);
-    const std::int64_t first = tokens_;
-    tokens_ += file.tokens();
-    if (tokens_ > first) parts_.push_back({std::move(file), first});
+TokenList::TokenList(const std::vector<fs::path>& files, const std::vector<std::int64_t>& sizes,
+                     const std::string& format, const char* whose) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    TokenFile file(files[i], size_of(files[i], sizes.at(i)), format);
+    const std::int64_t first = size_;
+    size_ += file.tokens();
+    if (size_ > first) parts_.push_back({std::move(file), first});
   }
-  if (tokens_ == 0) throw InputError("the requested data holds no token");
+  if (size_ == 0) throw InputError(fmt::format("the requested {} holds no token", whose));
+}
+
+std::vector<std::int64_t> TokenList::ids(std::int64_t position, std::int64_t count) {
+  std::vector<std::int64_t> found;
+  while (std::ssize(found) < count) {
+    const std::int64_t at = (position + std::ssize(found)) % size_;
+    auto part = std::prev(std::ranges::find_if(parts_, [&](const Part& each) { return each.first > at; }));
+    const std::int64_t end = std::next(part) == parts_.end() ? size_ : std::next(part)->first;
+    const auto take = std::min(count - std::ssize(found), end - at);
+    part->file.append(at - part->first, take, found);
+  }
+  return found;
+}
+
+TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedMicrobatch>& microbatches)
+    : microbatches_(microbatches),
+      tokens_(data.files, data.sizes, data.format, "data"),
+      windows_(data.shuffle == "windows"),
+      seed_(data.seed) {
+  if (!data.ignore.empty()) {
+    ignored_.emplace(data.ignore, data.ignore_sizes, "bytes", "data.ignore");
+    if (ignored_->size() != tokens_.size())
+      throw InputError(fmt::format("data.ignore has {} bytes for {} tokens", ignored_->size(), tokens_.size()));
+  }
   offsets_.push_back(0);
   rows_.push_back(0);
   for (const auto& microbatch : microbatches_) {
@@ -162,48 +186,50 @@ TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedM
     rows_.push_back(rows_.back() + std::ssize(microbatch.lengths));
     longest_ = std::max(longest_, std::ranges::max(microbatch.lengths));
   }
-  if (windows_ && tokens_ <= longest_) throw InputError("the requested data holds no window of its longest row");
-  start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(tokens_));
+  if (windows_ && tokens_.size() <= longest_) throw InputError("the requested data holds no window of its longest row");
+  start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) %
+                                     static_cast<std::uint64_t>(tokens_.size()));
 }
 
 std::int64_t TokenSource::begin(std::int64_t step, std::int64_t microbatch, std::int64_t row,
                                 std::int64_t before) const {
   const auto number = static_cast<std::size_t>(microbatch);
   if (!windows_) return start_ + step * offsets_.back() + offsets_.at(number) + before;
-  const std::int64_t drawn = step * rows_.back() + rows_.at(number) + row, all = (tokens_ - 1) / longest_;
+  const std::int64_t drawn = step * rows_.back() + rows_.at(number) + row, all = (tokens_.size() - 1) / longest_;
   return longest_ * shuffled(seed_, drawn / all, drawn % all, all);
 }
 
-std::vector<std::int64_t> TokenSource::ids(std::int64_t position, std::int64_t count) {
-  std::vector<std::int64_t> found;
-  while (std::ssize(found) < count) {
-    const std::int64_t at = (position + std::ssize(found)) % tokens_;
-    auto part = std::prev(std::ranges::find_if(parts_, [&](const Part& each) { return each.first > at; }));
-    const std::int64_t end = std::next(part) == parts_.end() ? tokens_ : std::next(part)->first;
-    const auto take = std::min(count - std::ssize(found), end - at);
-    part->file.append(at - part->first, take, found);
-  }
-  return found;
-}
-
-std::string TokenSource::data_digest(std::int64_t step, std::int64_t microbatch) {
+std::vector<std::int64_t> TokenSource::numbers(std::int64_t step, std::int64_t microbatch) {
   const auto& asked = microbatches_.at(static_cast<std::size_t>(microbatch));
-  const auto batch = std::ssize(asked.lengths);
   const auto sequence = std::ranges::max(asked.lengths);
-  const auto half = static_cast<std::size_t>(batch * sequence);
+  const auto half = static_cast<std::size_t>(std::ssize(asked.lengths) * sequence);
   std::vector<std::int64_t> numbers(half, 0);  // padding has id 0
   numbers.resize(2 * half, ignored_label);
   std::int64_t before = 0;
-  for (std::int64_t row = 0; row < batch; ++row) {
+  for (std::int64_t row = 0; row < std::ssize(asked.lengths); ++row) {
     const std::int64_t length = asked.lengths[static_cast<std::size_t>(row)];
-    const auto tokens = ids(begin(step, microbatch, row, before), length + 1);  // labels need one token more
-    const auto place = static_cast<std::ptrdiff_t>(row * sequence);
-    std::copy_n(tokens.begin(), length, numbers.begin() + place);
-    if (!asked.masked)
-      std::copy_n(tokens.begin() + 1, length, numbers.begin() + static_cast<std::ptrdiff_t>(half) + place);
+    const std::int64_t position = begin(step, microbatch, row, before);
+    const auto tokens = tokens_.ids(position, length + 1);  // labels need one token more
+    const auto ignored = ignored_ ? ignored_->ids(position, length + 1) : std::vector<std::int64_t>(tokens.size(), 0);
+    const auto place = static_cast<std::size_t>(row * sequence);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
+      numbers[place + i] = tokens[i];
+      if (!asked.masked && ignored[i + 1] == 0) numbers[half + place + i] = tokens[i + 1];
+    }
     before += length;
   }
-  return tensor_digest("int64", {2, batch, sequence}, std::as_bytes(std::span(numbers)));
+  return numbers;
+}
+
+std::string TokenSource::data_digest(std::int64_t step, std::int64_t microbatch) {
+  const auto& lengths = microbatches_.at(static_cast<std::size_t>(microbatch)).lengths;
+  const auto both = numbers(step, microbatch);
+  return tensor_digest("int64", {2, std::ssize(lengths), std::ranges::max(lengths)}, std::as_bytes(std::span(both)));
+}
+
+std::int64_t TokenSource::valid_tokens(std::int64_t step, std::int64_t microbatch) {
+  const auto both = numbers(step, microbatch);
+  return std::ssize(both) / 2 - std::ranges::count(both, std::int64_t{ignored_label});
 }
 
 }  // namespace plumbline::judging

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/compare.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "record/digest.hpp"
@@ -10,6 +11,9 @@
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/safetensors.hpp"
+#include "support/terminal.hpp"
+#include "support/text.hpp"
+#include "tests/approved.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/record/mesh_json.hpp"
 
@@ -30,7 +34,12 @@ TEST(Compare, ThePageStandsInAFolderOfItsOwnAndIsMadeAgainFromIt) {
   EXPECT_THAT(verdict.not_run, IsEmpty()) << "cells, not checks that two records leave out";
   write_reports(folder);
   EXPECT_EQ(read_file(folder / "report.html"), page);
-  EXPECT_THROW(write_comparison(folder, reference, candidate, verdict), InputError) << "it is not empty";
+  Verdict later = verdict;
+  later.started = "later";
+  write_comparison(folder, reference, candidate, later);
+  EXPECT_THAT(read_file(folder / "report.html"), HasSubstr("started later"));
+  EXPECT_TRUE(std::filesystem::exists(candidate / "manifest.json")) << "the link was removed, not the record";
+  EXPECT_THROW(write_comparison(candidate, reference, candidate, verdict), InputError) << "it is no comparison";
 }
 
 TEST(Compare, ThePageNamesFoldersAsTheUserDoesAndLeavesNothingWhereItCannotBeMade) {
@@ -63,7 +72,7 @@ TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_EQ(result_of(verdict, "replicas").outcome, Outcome::does_not_apply);
   EXPECT_EQ(verdict.variant, "dp 1");
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("not covered: other places of the mesh: this is dp 1"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("  other places of the mesh: this is dp 1"));
 }
 
 TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
@@ -86,7 +95,7 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
   EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::incomplete);
   EXPECT_FALSE(verdict.references[0].checks.at(0).required);
   EXPECT_THAT(comparison_text(verdict),
-              HasSubstr("HOLDS\nwarning: reference reference: these data and steps cannot show "
+              HasSubstr("not compared:\n  reference reference: these data and steps cannot show "
                         "every fault: losses cannot distinguish"));
 }
 
@@ -127,7 +136,7 @@ TEST(Compare, OrdinaryDataHoldWithAWarning) {
     const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
 
     EXPECT_TRUE(verdict.holds) << warning << "\n" << comparison_text(verdict);
-    EXPECT_THAT(comparison_text(verdict), HasSubstr("warning: reference reference: ")) << warning;
+    EXPECT_THAT(comparison_text(verdict), HasSubstr("  reference reference: ")) << warning;
     EXPECT_THAT(comparison_text(verdict), HasSubstr(warning));
   }
 }
@@ -184,7 +193,9 @@ TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
 
   const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
 
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("size: l2 4 times and max_abs 2 times the reference's"));
+  EXPECT_THAT(
+      comparison_text(verdict),
+      HasSubstr("  difference: l2 0.4472, expected 0.1118 (4 times); max_abs 0.1118, expected 0.0559 (2 times)"));
 }
 
 TEST(Compare, WhereBothDumpedItTheElementIsNamed) {
@@ -218,7 +229,40 @@ TEST(Compare, TextSaysWhatFailedAndWhere) {
 
   EXPECT_THAT(text, HasSubstr("DOES NOT HOLD"));
   EXPECT_THAT(text,
-              HasSubstr("first divergence (R3): step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
+              HasSubstr("first divergence: step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
+}
+
+/// What people read: tests/approved/compare.txt.
+TEST(Compare, SummaryFitsTwentyLinesOf80Columns) {
+  std::string texts;
+  const auto add = [&](const std::string& what, auto change) {
+    SyntheticCell changed;
+    change(changed);
+    const Verdict verdict = comparison(changed.write_reference(), changed.write_candidate());
+    const std::string text = wrapped(without_digests(comparison_text(verdict, Detail::summary)), 80);
+    EXPECT_LE(std::ranges::count(text, '\n'), 20) << text;
+    texts += "# " + what + "\n" + text + "\n";
+  };
+  add("equal", [](SyntheticCell&) {});
+  add("gradients times the number of microbatches", [](SyntheticCell& cell) {
+    for (TensorRow& row : cell.candidate.rows(&RankRecord::tensors)) {
+      if (row.kind != "gradient") continue;
+      row.digest = other_digest;
+      row.l2 *= synthetic_microbatches;
+    }
+  });
+  add("no gradients recorded", [](SyntheticCell& cell) {
+    for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
+    cell.candidate.manifest["not_recorded"] = {
+        {{"what", "gradients"},
+         {"why", "a reason of many words" + join(std::vector<std::string>(60, ""), " and so on")}}};
+    cell.candidate.erase(&RankRecord::tensors, [](const TensorRow& row) { return row.kind == "gradient"; });
+  });
+  add("a killed rank", [](SyntheticCell& cell) { cell.candidate.ranks[1].exit.reset(); });
+  add("another start", [](SyntheticCell& cell) {
+    for (TensorRow& row : cell.candidate.rows(&RankRecord::tensors)) row.digest = other_digest;
+  });
+  expect_approved("compare.txt", texts);
 }
 
 TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
@@ -226,7 +270,7 @@ TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
   const auto reference = cell.write_reference(), candidate = cell.write_candidate();
 
   ::testing::internal::CaptureStdout();
-  const int code = compare(reference, candidate, true);
+  const int code = compare(reference, candidate, Printed::json);
   write_file(cell.folder / "verdict.json", ::testing::internal::GetCapturedStdout());
 
   const auto verdict = read_verdict(cell.folder / "verdict.json");
@@ -258,9 +302,9 @@ TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
   SyntheticCell cell;
   const auto reference = cell.write_reference();
 
-  EXPECT_THAT(error_of<InputError>([&] { compare(reference, cell.folder / "nothing", false); }),
+  EXPECT_THAT(error_of<InputError>([&] { compare(reference, cell.folder / "nothing", Printed::summary); }),
               HasSubstr("nothing (the candidate) is not a folder"));
-  EXPECT_THAT(error_of<InputError>([&] { compare(cell.folder / "nothing", reference, false); }),
+  EXPECT_THAT(error_of<InputError>([&] { compare(cell.folder / "nothing", reference, Printed::summary); }),
               HasSubstr("nothing (the reference) is not a folder"));
 }
 
@@ -278,8 +322,8 @@ TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
 
   const std::string text = comparison_text(cell);
 
-  EXPECT_THAT(text, HasSubstr("HOLDS, 2 checks incomplete\nnot covered: the other replicas\n"));
-  EXPECT_EQ(text.find("not covered: "), text.rfind("not covered: "));
+  EXPECT_THAT(text, HasSubstr("not compared:\n  the other replicas\n"));
+  EXPECT_EQ(text.find("the other replicas"), text.rfind("the other replicas"));
 }
 
 TEST(Compare, TruncatedTableIsAnInputErrorWithFileAndLine) {
@@ -289,7 +333,8 @@ TEST(Compare, TruncatedTableIsAnInputErrorWithFileAndLine) {
   const std::string bytes = bytes_of(path);
   write_file(path, bytes.substr(0, bytes.size() - 1));
 
-  EXPECT_THAT(error_of<InputError>([&] { compare(reference, candidate, false); }), HasSubstr("rank-0/steps.csv"));
+  EXPECT_THAT(error_of<InputError>([&] { compare(reference, candidate, Printed::summary); }),
+              HasSubstr("rank-0/steps.csv"));
 }
 
 TEST(Compare, KilledRankDoesNotHoldRatherThanBeingAnInputError) {
@@ -297,7 +342,7 @@ TEST(Compare, KilledRankDoesNotHoldRatherThanBeingAnInputError) {
   cell.candidate.ranks[1].exit.reset();
 
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(compare(cell.write_reference(), cell.write_candidate(), false), 1);
+  EXPECT_EQ(compare(cell.write_reference(), cell.write_candidate(), Printed::summary), 1);
   EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("rank 1 left no exit.json"));
 }
 

@@ -109,6 +109,22 @@ TEST(AsAskedData, OfOurOwnDataEveryUnmaskedPositionHasALabel) {
   expect_fails(cell, "as_asked", {.item = "valid_tokens of microbatch 3"});
 }
 
+TEST(AsAskedData, AnIgnoredTokenIsNoLabel) {
+  DataCell cell;
+  const std::filesystem::path none = cell.folder.file("ignore.bin", std::string(8, '\0'));
+  const std::filesystem::path all = cell.folder.file("ignore_all.bin", std::string(8, '\1'));
+  const auto ignore = [&](const std::filesystem::path& file) {
+    for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) {
+      request->data->ignore = {file};
+      request->data->ignore_sizes = {8};
+    }
+  };
+  ignore(none);
+  expect_outcome(cell, "as_asked", Outcome::holds);
+  ignore(all);
+  expect_fails(cell, "as_asked", {.item = "valid_tokens of microbatch 0"});
+}
+
 TEST(AsAskedData, AFileThatIsNotWhatItWasIsSaidAndTheRestIsHeld) {
   DataCell cell;
   for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) request->data->sizes = {9};

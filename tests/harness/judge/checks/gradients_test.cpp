@@ -41,10 +41,11 @@ TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
 
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(result_of(verdict, "boundaries").first_divergence.value().size, HasSubstr("are 5 times the reference's"));
+  EXPECT_THAT(result_of(verdict, "boundaries").first_divergence.value().words,
+              HasSubstr("are 5 times the reference's"));
   const auto& loss = result_of(verdict, "loss").first_divergence.value();
-  EXPECT_THAT(loss.size, HasSubstr("check the gradients first: all gradients of step 0 are 5 times"));
-  EXPECT_THAT(loss.size, ::testing::Not(HasSubstr("before they are divided")));
+  EXPECT_THAT(loss.words, HasSubstr("check the gradients first: all gradients of step 0 are 5 times"));
+  EXPECT_THAT(loss.words, ::testing::Not(HasSubstr("before they are divided")));
 }
 
 TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {

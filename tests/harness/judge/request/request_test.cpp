@@ -33,7 +33,7 @@ Request whole() {
   request.level = "full";
   request.threads = 2;
   request.recompute = "layer";
-  request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint32", 9, "windows"};
+  request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint32", 9, "windows", {"/i.bin"}, {5}};
   request.evaluation.emplace(RequestedEvaluation{2, {{{4, 2}, false}}, {{"/c.bin"}, {8}, "uint32", 9, "none"}});
   return request;
 }
@@ -63,6 +63,7 @@ TEST(RequestFile, WritesTheKeysOfItsPage) {
   EXPECT_EQ(written.at("microbatches"),
             Json::parse(R"([{"lengths": [4, 2], "masked": false}, {"lengths": [1, 1], "masked": true}])"));
   EXPECT_EQ(written.at("data").at("shuffle"), "windows");
+  EXPECT_EQ(written.at("data").at("ignore"), Json::parse(R"([{"path": "/i.bin", "bytes": 5}])"));
   EXPECT_FALSE(written.at("evaluation").at("data").contains("shuffle")) << "none is the default";
   EXPECT_TRUE(written.at("clip_norm").is_null());
 

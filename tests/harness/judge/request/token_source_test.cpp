@@ -51,6 +51,30 @@ TEST(TokenSource, RowsFollowOneAnotherAcrossFilesStepsAndTheEnd) {
             digest_of({id(20), id(21), id(22), id(23), id(21), id(22), id(23), id(24)}, 2, 2));
 }
 
+TEST(TokenSource, AnIgnoredTokenIsAnIdButNoLabel) {
+  Ring ring;
+  std::string bytes(10, '\0');
+  for (const std::int64_t position : {1, 3, 6}) bytes[static_cast<std::size_t>(ring.id(position))] = '\1';
+  ring.data.ignore = {ring.folder.file("first.bin", bytes.substr(0, 3)), ring.folder.file("rest.bin", bytes.substr(3))};
+  ring.data.ignore_sizes = {3, 7};
+  const std::vector<RequestedMicrobatch> asked = {{{3, 1}, false}, {{2, 2}, false}};
+  TokenSource source(ring.data, asked);
+
+  const auto id = [&](std::int64_t position) { return ring.id(position); };
+  EXPECT_EQ(source.data_digest(0, 0), digest_of({id(0), id(1), id(2), id(3), 0, 0,  //
+                                                 -100, id(2), -100, id(4), -100, -100},
+                                                2, 3));
+  EXPECT_EQ(source.valid_tokens(0, 0), 2);
+  EXPECT_EQ(source.valid_tokens(0, 1), 3);
+
+  ring.data.ignore_sizes = {3, 8};
+  EXPECT_THROW(TokenSource(ring.data, asked), InputError);
+  ring.data.ignore.pop_back();
+  ring.data.ignore_sizes.pop_back();
+  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, asked); }),
+              HasSubstr("data.ignore has 3 bytes for 10 tokens"));
+}
+
 TEST(TokenSource, AMaskedMicrobatchHasItsIdsAndNoLabel) {
   const Ring ring(7);
   const std::vector<RequestedMicrobatch> asked = {{{2}, true}};

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `plumbline compare` prints of a verdict of one case.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "record/verdict.hpp"
+
+namespace plumbline {
+
+enum class Detail : std::int8_t { summary, all };
+
+/// Verdict, first divergence with its size, the checks that differ, what was not compared, what to do next.
+/// `summary`: at 80 columns at most 20 lines; longer texts are cut and end with "...". `all`: every check, every gap.
+/// `page`: the folder of the comparison's report, if there is one.
+std::string comparison_text(const Verdict& verdict, Detail detail = Detail::all,
+                            const std::optional<std::filesystem::path>& page = std::nullopt);
+std::string comparison_text(const CellVerdict& cell);
+
+}  // namespace plumbline
