@@ -36,7 +36,7 @@ function(plumbline_component folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   string(REPLACE "/" "_" name "${folder}")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "/(no_)?cuda_module\\.cpp$") # one stands for the other: chosen in PlumblineGpu.cmake
+  list(FILTER sources EXCLUDE REGEX "/((no_)?cuda|python)_module\\.cpp$") # chosen in PlumblineGpu.cmake; plumbline-measure.so
   if(sources)
     add_library(plumbline_${name} STATIC ${sources})
     target_link_libraries(plumbline_${name} PUBLIC plumbline_options ${arg_USES} PRIVATE ${arg_PRIVATE})

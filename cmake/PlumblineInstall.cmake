@@ -3,6 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS plumbline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS plumbline_measure LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # the Python recorder looks beside the program
 if(PLUMBLINE_TRAINERS)
   # LibTorch stays where it is; where that is below the project, CMake's own INSTALL_RPATH_USE_LINK_PATH leaves it out.
   # The same goes for an MPI of scripts/dependencies, and for the CUDA runtime and NCCL of its wheels.

@@ -16,13 +16,17 @@ bool is_digest(const std::string& text) {
   return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
+std::string digest_prefix(const std::string& dtype, const Shape& shape, std::size_t bytes) {
   const std::size_t size = dtype_size(dtype);
-  if (size == 0 || size * static_cast<std::size_t>(element_count(shape)) != bytes.size())
+  if (size == 0 || size * static_cast<std::size_t>(element_count(shape)) != bytes)
     throw std::logic_error(
-        fmt::format("no tensor to digest: dtype {}, shape [{}], {} bytes", dtype, shape_text(shape), bytes.size()));
+        fmt::format("no tensor to digest: dtype {}, shape [{}], {} bytes", dtype, shape_text(shape), bytes));
+  return dtype + "|" + shape_text(shape) + "|";
+}
+
+std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
   Hasher hasher;
-  hasher.update(dtype + "|" + shape_text(shape) + "|");
+  hasher.update(digest_prefix(dtype, shape, bytes.size()));
   hasher.update(bytes.data(), bytes.size());
   return hasher.hex();
 }

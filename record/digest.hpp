@@ -15,6 +15,8 @@ namespace plumbline {
 /// True if the text is 32 lower-case hex digits.
 bool is_digest(const std::string& text);
 
+/// What is hashed before the elements. Throws std::logic_error for an unknown dtype, or if the tensor has another size.
+std::string digest_prefix(const std::string& dtype, const Shape& shape, std::size_t bytes);
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
 
 /// Of a microbatch's data, ids and labels [batch x length]: of the int64 tensor 2 x batch x length that has both.

@@ -145,21 +145,12 @@ struct ExternalRecord::State {
               const TensorView& value) {
     demand_own(stage);
     const auto bytes = bytes_of(value);
-    const TensorStatistics found = tensor_statistics(value.dtype, value.shape, bytes);
-    writer.add(TensorRow{.step = number,
-                         .kind = kind,
-                         .name = name,
-                         .stage = stage,
-                         .dtype = value.dtype,
-                         .shape = value.shape,
-                         .digest = tensor_digest(value.dtype, value.shape, bytes),
-                         .l2 = found.l2,
-                         .max_abs = found.max_abs,
-                         .nonzero = found.nonzero,
-                         .nonzero_rows = found.nonzero_rows,
-                         .nan = found.nan,
-                         .inf = found.inf,
-                         .learning_rate = {}});
+    TensorRow row = described(value.dtype, value.shape, bytes);
+    row.step = number;
+    row.kind = kind;
+    row.name = name;
+    row.stage = stage;
+    writer.add(std::move(row));
   }
 
   const ExternalStage& stage_of(std::int64_t number) const {

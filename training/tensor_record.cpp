@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/tensor_record.hpp"
 
-#include <ATen/Dispatch.h>
-
 #include <array>
-#include <cmath>
-#include <limits>
 #include <span>
 #include <stdexcept>
 
 #include "record/digest.hpp"
+#include "record/tensor_statistics.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 #include "training/memory_meter.hpp"
@@ -33,42 +30,8 @@ at::Tensor contiguous(const at::Tensor& tensor) {
   return tensor.detach().to(at::kCPU).contiguous();
 }
 
-std::string digest_contiguous(const at::Tensor& tensor) {
-  const std::span bytes(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes());
-  return tensor_digest(dtype_name(tensor.scalar_type()), tensor.sizes().vec(), bytes);
-}
-
-struct Statistics {
-  double sum_of_squares = 0;
-  double max_abs = 0;
-  std::int64_t nonzero = 0;
-  std::int64_t nonzero_rows = 0;
-  std::int64_t nan = 0;
-  std::int64_t inf = 0;
-};
-
-template <typename Number>
-Statistics survey(const at::Tensor& tensor, std::int64_t rows) {
-  Statistics all;
-  const auto* next = tensor.const_data_ptr<Number>();
-  const std::int64_t width = rows == 0 ? 0 : tensor.numel() / rows;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::int64_t nonzero = 0;
-    double squares = 0;  // of a row: one sum over all elements of a large embedding would lose its small ones
-    for (std::int64_t column = 0; column < width; ++column, ++next) {
-      const auto value = static_cast<double>(*next);
-      const double size = std::abs(value);
-      squares += value * value;
-      all.max_abs = size > all.max_abs ? size : all.max_abs;
-      nonzero += value != 0 ? 1 : 0;
-      all.nan += std::isnan(value) ? 1 : 0;
-      all.inf += std::isinf(value) ? 1 : 0;
-    }
-    all.sum_of_squares += squares;
-    all.nonzero += nonzero;
-    all.nonzero_rows += nonzero > 0 ? 1 : 0;
-  }
-  return all;
+std::span<const std::byte> bytes_of(const at::Tensor& contiguous) {
+  return {static_cast<const std::byte*>(contiguous.const_data_ptr()), contiguous.nbytes()};
 }
 
 }  // namespace
@@ -92,26 +55,13 @@ at::ScalarType parse_dtype(const std::string& name) {
 }
 
 std::string digest(const at::Tensor& tensor) {
-  return digest_contiguous(contiguous(tensor));
+  const at::Tensor flat = contiguous(tensor);
+  return tensor_digest(dtype_name(flat.scalar_type()), flat.sizes().vec(), bytes_of(flat));
 }
 
 TensorRow describe(const at::Tensor& tensor) {
   const at::Tensor flat = contiguous(tensor);
-  const bool matrix = flat.dim() == 2;
-  TensorRow row;
-  row.dtype = dtype_name(flat.scalar_type());
-  const Statistics found = AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, flat.scalar_type(), "survey", [&] {
-    return survey<scalar_t>(flat, matrix ? flat.size(0) : 1);
-  });
-  row.shape = flat.sizes().vec();
-  row.digest = digest_contiguous(flat);
-  row.l2 = std::sqrt(found.sum_of_squares);
-  row.max_abs = found.nan > 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(found.max_abs);
-  row.nonzero = found.nonzero;
-  row.nonzero_rows = matrix ? std::optional(found.nonzero_rows) : std::nullopt;
-  row.nan = found.nan;
-  row.inf = found.inf;
-  return row;
+  return described(dtype_name(flat.scalar_type()), flat.sizes().vec(), bytes_of(flat));
 }
 
 void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
@@ -124,7 +74,7 @@ void write_tensors(const std::filesystem::path& path, const NamedTensors& tensor
   write_safetensors(path, described, [&](std::size_t i) {
     if (before_each) before_each();
     host = tensors[i].second.detach().to(at::kCPU).contiguous();
-    return std::span(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
+    return bytes_of(host);
   });
 }
 

@@ -149,10 +149,13 @@ class Results:
         return later
 
     def fetch(self) -> None:
-        """Copies all results to the host at once, and waits for them."""
+        """Copies all results to the host at once, into pinned memory, and waits for them."""
+        if not self.waiting:
+            return
         tensors = [torch.cat([integers, squares.sum(dim=1).view(torch.int64)[:, None]], dim=1) for integers, squares in self.parts]
-        found = torch.cat(tensors).cpu().tolist() if tensors else []
-        for later, numbers in zip(self.waiting, found):
+        found = torch.cat(tensors)[: len(self.waiting)]
+        host = torch.empty(found.shape, dtype=found.dtype, pin_memory=self.device.type == "cuda").copy_(found)
+        for later, numbers in zip(self.waiting, host.tolist()):
             form = later.form
             later.digest = text_of(form, (numbers[SUM], numbers[SECOND]))
             if later.counted:

@@ -29,6 +29,12 @@ def dtype_name(tensor: Any) -> str:
     return _name(tensor.dtype)
 
 
+def address_of(tensor: Any) -> int | None:
+    """Where the elements of a dense tensor are in the host's memory, if they are there as the record has them: in order, and of a dtype of the format."""
+    there = is_torch(tensor) and tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg() and _is_plain(tensor.dtype)
+    return int(tensor.data_ptr()) if there else None
+
+
 @functools.lru_cache(maxsize=None)
 def _name(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
@@ -168,5 +174,6 @@ def _split(flat: Any, row: int) -> Any:
     return flat.split(row * (most // row) if 0 < row <= most else most)
 
 
+@functools.lru_cache(maxsize=None)
 def _is_plain(dtype: Any) -> bool:
     return str(dtype).removeprefix("torch.") in (*INFINITY, "int64")

@@ -115,14 +115,14 @@ class Events(Settings):
 
     def _boundary(self, microbatch: int, direction: str, *cells: Any) -> None:
         now = self._in_step("boundary")
-        if self._rows is not None:
+        if self._rows is not None and cells[0] in self._chosen:
             self._rows.boundary(now.number, microbatch, direction, *cells)
 
     def _write_tensors(self, step: int, rows: Iterable[TensorRow], same: Any = None) -> list[Any] | None:
         """Returns the last row. `same`: a row of the same tensor."""
         row = None
         for kind, name, stage, tensor, rate in rows:
-            part = self.parts.own(name, tensor)
+            part = self.parts.own(name, tensor) if name in self._chosen else None
             if part is not None and self._rows is not None:
                 row = self._rows.tensor(step, kind, name, stage, part, rate, same)
         return row

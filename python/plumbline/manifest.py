@@ -37,10 +37,13 @@ class RankSummary:
     not_recorded: list[dict[str, Any]] = field(default_factory=list)
     parts: dict[str, Any] = field(default_factory=dict)
     has_copies: bool = False  # Stage.has_copy of any parameter
+    unused: list[str] = field(default_factory=list)  # patterns of Record(only=) that are of nothing on the rank
 
 
 def summary_of(record: Settings) -> RankSummary:
     named = [pair for stage in record.stages for pair in stage.parameters]
+    units = [unit for stage in record.stages for unit in stage.units]
+    buffers = record._not_recorded.attempt("buffers", lambda: [row[1] for stage in record.stages for row in stage.buffer_rows()])
     return RankSummary(
         (record.run_steps, record.every, record.microbatches, record.level, record.digest),
         [(stage.number, stage.units) for stage in record.stages],
@@ -49,9 +52,10 @@ def summary_of(record: Settings) -> RankSummary:
         training.optimizer_of_all(record._optimizers or record._optimizer_dicts),
         [name for name, _ in named if any(name in group for group in record._tied)],
         sorted(record.names_stripped),
-        record._not_recorded.entries,
+        record._chosen.left_out(units, [name for name, _ in named], buffers or []) + record._not_recorded.entries,
         record.parts.manifest(),
         any(stage.has_copy(parameter) for stage in record.stages for _, parameter in stage.parameters),
+        record._chosen.unused([*units, *(name for name, _ in named)]),
     )
 
 

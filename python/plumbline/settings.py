@@ -7,6 +7,7 @@ import pathlib
 from typing import Any, Callable, Mapping, Sequence
 
 from . import digests, meshes, position_sums, training
+from .chosen import Chosen
 from .norms import Norms, read_replay
 from .not_recorded import NotRecorded
 from .parts import Parts
@@ -32,6 +33,8 @@ class Settings:
         seed: int = 0,
         level: str = "full",
         every: int = 1,
+        only: Sequence[str] = (),
+        ranks: Sequence[int] | None = None,
         digest: str = digests.NAME,
         tied: Sequence[Sequence[str]] = (),
         schedule: str | None = None,
@@ -65,6 +68,8 @@ class Settings:
         level           "full"; "summary" without tensors, "dump" with the tensors themselves
         every           10 records the first of every ten steps: step i of the record is step i * 10 of the run. Must be the same in both
                         records
+        only, ranks     the tensors of which units and parameters are recorded, by patterns of their names (["layers.0", "layers.7*"]), and on which
+                        ranks; default: all. Losses, data and norms always are. What is left out is in the verdict as not recorded by request
         digest          of tensors: "xxh3-128", or "position-sum-128" for tensors on a GPU, which one kernel of Triton reads there once, without
                         waiting for the host within the step. Must be the same in both records
         mesh            if several pipelines train together: torch's DeviceMesh of all ranks, with names, or a dict such as {"axes": {"dp": 2,
@@ -80,7 +85,7 @@ class Settings:
                         clipping functions get them; code of your own clips by what record.norm(total_norm) returns. "" or None: no replay
         gather          for ranks without torch.distributed: a function that returns the list of all ranks' objects, given this rank's
 
-        Raises ValueError for an unknown level or digest, counts below 1, an optimizer without rates, a mesh without the axis or with one of an unknown kind,
+        Raises ValueError for an unknown level or digest, counts below 1, ranks that do not exist, an optimizer without rates, a mesh without the axis or with one of an unknown kind,
         `slices` that do not fit, and
         `norms_from` that is no record or has no norms.
         """
@@ -94,11 +99,14 @@ class Settings:
             raise ValueError(f"at level dump the digest must be {digests.NAME}: the judge computes it again from the tensors")
         if every < 1:
             raise ValueError(f"every is {every}; it must be at least 1: 1 records each step, 10 the first of ten")
+        if (only or ranks is not None) and level == "dump":
+            raise ValueError("at level dump all tensors must be recorded (without only= and ranks=): the judge recomputes updates and norms from them")
         if every > 1 and level == "dump":
             raise ValueError("at level dump every step must be recorded (every=1): the judge recomputes each update from the step before")
         self._mesh, self._group = meshes.place_of(mesh, pipeline, axes or {}, group)
         self._gather = gather
         self.rank, self.world_size = self._place(rank, world_size)
+        self._chosen = Chosen(only, ranks, self.rank, self.world_size)
         self.parts = Parts(self._mesh, slices, parts or {})
         self.folder = pathlib.Path(folder) / meshes.folder_of(self._mesh)
         self.run_steps, self.every, self.steps = steps, every, -(-steps // every)  # self.steps: of the record

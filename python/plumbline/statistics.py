@@ -6,8 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import numpy
 
@@ -32,8 +31,7 @@ class _Room(threading.local):
 _room = _Room()
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(NamedTuple):
     l2: float
     max_abs: numpy.float32
     nonzero: int

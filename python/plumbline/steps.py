@@ -60,6 +60,10 @@ class Steps(Events):
         if not self.stages and not self._not_recorded.entries:
             raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
         self._ranks = self._of_all_ranks(manifest.summary_of(self))
+        unused = [one for one in self._chosen.patterns if all(one in rank.unused for rank in self._ranks)]
+        if unused:
+            units = ", ".join(unit for rank in self._ranks for _, names in rank.stages for unit in names)
+            raise ValueError(f"only={unused} is of no unit and no parameter; the units are {units}")
         self._frozen = {name for stage in self.stages for name, one in stage.parameters if not getattr(one, "requires_grad", True)}
         places = manifest.places_of(self._ranks)
         for name in manifest.tied_nowhere(self._tied, self._ranks) if self.rank == 0 else ():

@@ -3,6 +3,7 @@
 
 import itertools
 import math
+import os
 import subprocess
 import sys
 import unittest
@@ -11,7 +12,8 @@ from unittest import mock
 
 import numpy
 import plumbline
-from plumbline import digests, elements
+import xxhash
+from plumbline import digests, elements, native
 from plumbline import statistics as sums
 from plumbline.digests import number_text
 
@@ -61,10 +63,14 @@ class MeasureTest(unittest.TestCase):
             self.assertFalse(math.isfinite(found.l2))
 
     def pieces(self):
-        """Sizes of pieces and blocks: so that all is in one, and divided everywhere."""
+        """Sizes of pieces and blocks: so that all is in one, and divided everywhere. By compiled code, and by numpy."""
+        compiled = native.functions()
         for (piece, block), small in itertools.product(((1 << 15, 1 << 24), (4, 1 << 24), (4, 32), (3, 24), (1, 16)), (8192, 0)):
             with self.subTest(piece=piece, block=block, small=small), mock.patch.multiple(elements, BLOCK_BYTES=block, SMALL=small):
-                with mock.patch.object(sums, "PIECE", piece):
+                with mock.patch.object(sums, "PIECE", piece), mock.patch.object(native, "functions", lambda: None):
+                    yield
+            if small:
+                with self.subTest(compiled=block), mock.patch.object(elements, "BLOCK_BYTES", block), mock.patch.object(native, "functions", lambda: compiled):
                     yield
 
     def test_of_arrays(self):
@@ -124,6 +130,40 @@ class MeasureTest(unittest.TestCase):
                 self.assertEqual(digests.measured(tensor)[1], plumbline.digest(parts))
 
     @unittest.skipUnless(torch, "no torch")
+    def test_compiled_code_finds_the_same_in_any_bits(self):
+        compiled, draw = native.functions(), torch.Generator().manual_seed(3)
+        self.assertTrue(compiled or "PLUMBLINE" not in os.environ, f"{native.NAME} is not beside {os.environ.get('PLUMBLINE')}")
+        integers = {torch.float32: torch.int32, torch.float64: torch.int64, torch.bfloat16: torch.int16, torch.float16: torch.int16, torch.int64: torch.int64}
+        for dtype, shape in itertools.product(integers, ((), (0,), (0, 3), (3, 0), (17,), (40, 1000), (2, 3, 5), (3, 70000))):
+            drawn = torch.randint(-(2**63), 2**63 - 1, shape, generator=draw, dtype=torch.int64).to(integers[dtype]).view(dtype)
+            drawn = torch.where(torch.rand(shape, generator=draw) < 0.3, torch.zeros((), dtype=dtype), drawn)
+            for tensor in (drawn, drawn.flip(-1) if shape else drawn, drawn[..., ::2] if shape else drawn):
+                with self.subTest(dtype=dtype, shape=tuple(tensor.shape)):
+                    form, digest, found = digests.measured(tensor)
+                    self.assertEqual(digests.digested(tensor), (form, digest))
+                    with mock.patch.object(native, "functions", lambda: None):
+                        form, expected_digest, other = digests.measured(tensor)
+                    self.assertEqual(digest, expected_digest)
+                    self.assertEqual(found[2:], other[2:])
+                    self.assertEqual(number_text(found.max_abs), number_text(other.max_abs))
+                    if math.isfinite(other.l2):
+                        self.assertLessEqual(abs(found.l2 - other.l2), (form.count + 2) * ROUND * other.l2)
+                    else:
+                        self.assertEqual(number_text(found.l2), number_text(other.l2))
+
+    @unittest.skipUnless(torch and native.functions(), "numpy takes 10 s")
+    def test_of_more_elements_than_an_int_counts(self):
+        one = torch.tensor(-1.5, dtype=torch.bfloat16).expand(2**31 + 3)
+        form, digest, found = digests.measured(one)
+        self.assertEqual((form.shape, form.bytes), ("2147483651", 2**32 + 6))
+        self.assertEqual(found, (math.sqrt(2.25 * (2**31 + 3)), numpy.float32(1.5), 2**31 + 3, None, 0, 0))
+        state, block = xxhash.xxh3_128(b"bfloat16|2147483651|"), b"\xc0\xbf" * 2**16
+        for _ in range(2**15):
+            state.update(block)
+        state.update(block[:6])
+        self.assertEqual(digest, state.hexdigest())
+
+    @unittest.skipUnless(torch, "no torch")
     def test_other_types_are_recorded_in_those_of_the_format(self):
         values = torch.tensor([[1.0, -2.0, 0.0], [0.5, 4.0, 0.0]])
         for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
@@ -175,11 +215,12 @@ for work, tensor in ((digests.measured, whole), (digests.measured, whole.T), (di
 class MemoryTest(unittest.TestCase):
     @unittest.skipUnless(torch, "no torch")
     def test_no_tensor_makes_the_process_grow_by_more_than_64_mib(self):
-        ended = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True)
-        self.assertEqual(ended.returncode, 0, ended.stderr)
-        grown = list(map(int, ended.stdout.split()))  # KiB
-        self.assertEqual(len(grown), 6)
-        self.assertLess(max(grown), 64 << 10, grown)
+        for program in (os.environ.get("PLUMBLINE", ""), "none"):  # by compiled code, and by numpy
+            ended = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, env=os.environ | {"PLUMBLINE": program})
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            grown = list(map(int, ended.stdout.split()))  # KiB
+            self.assertEqual(len(grown), 6)
+            self.assertLess(max(grown), 64 << 10, grown)
 
 
 class StatisticsTest(unittest.TestCase):

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy
 import plumbline
 import xxhash
-from plumbline import digests, elements, position_sums, rows
+from plumbline import digests, elements, native, position_sums, rows
 from plumbline import statistics as sums
 
 try:
@@ -57,7 +57,8 @@ class PositionSumsTest(unittest.TestCase):
                 with mock.patch.object(position_sums, "MOST", most), mock.patch.object(elements, "BLOCK_BYTES", block), mock.patch.object(sums, "PIECE", piece):
                     for tensor in (array, torch.tensor(array), torch.tensor(array.T.copy()).permute(tuple(reversed(range(len(shape)))))):
                         self.assertEqual(position_sums.digested(tensor)[1], by_definition(array), (dtype, shape))
-                        self.assertEqual(position_sums.measured(tensor)[1:], (by_definition(array), digests.measured(array)[2]))
+                        with mock.patch.object(native, "functions", lambda: None):  # whose l2 has other roundings
+                            self.assertEqual(position_sums.measured(tensor)[1:], (by_definition(array), digests.measured(array)[2]))
 
     def test_a_single_changed_element_never_collides(self):
         """Each step of the mixing is one to one, so two values at one place have different terms."""
@@ -142,8 +143,8 @@ class KernelTest(unittest.TestCase):
             for counted, alone, form, digest, statistics in expected:
                 with self.subTest(form):
                     self.assertEqual((counted.form, counted.digest, alone.digest, alone.statistics), (form, digest, digest, None))
-                    found, l2 = vars(counted.statistics), statistics.l2
-                    ours, theirs = ({name: repr(one) for name, one in numbers.items() if name != "l2"} for numbers in (found, vars(statistics)))
+                    found, l2 = counted.statistics._asdict(), statistics.l2
+                    ours, theirs = ({name: repr(one) for name, one in numbers.items() if name != "l2"} for numbers in (found, statistics._asdict()))
                     self.assertEqual(ours, theirs)
                     self.assertTrue(abs(found["l2"] - l2) <= (form.count + 2) * 2.0**-53 * l2 if math.isfinite(l2) else repr(l2) == repr(found["l2"]))
 
@@ -158,7 +159,7 @@ class KernelTest(unittest.TestCase):
         for one, later in zip(tensors, added):
             form, digest, statistics = position_sums.measured(one)
             self.assertEqual((later.form, later.digest), (form, digest))
-            self.assertEqual(vars(later.statistics) | {"l2": 0}, vars(statistics) | {"l2": 0})
+            self.assertEqual(later.statistics._replace(l2=0), statistics._replace(l2=0))
         results.fetch()  # nothing was added
 
     def test_a_record_waits_for_its_results_until_the_step_ends(self):

@@ -246,6 +246,11 @@ class RecordTest(unittest.TestCase):
         self.assertEqual((wrong.outcome, wrong.first_divergence["step"]), ("differs", 0))
         other = plumbline.compare(kept["one"], kept["usual"])
         self.assertIn("position-sum-128 digests, the candidate's xxh3-128: record one of the runs again with the other's Record(digest=)", str(other))
+        two_kinds = Pipeline(self.folder / "two kinds", 2)
+        make_one = two_kinds.record
+        two_kinds.record = lambda rank: make_one(rank, digest=("position-sum-128", "xxh3-128")[rank])
+        with self.assertRaisesRegex(ValueError, "rank 1 records .*'xxh3-128'.*, rank 0 .*'position-sum-128'"):
+            two_kinds.run()
         with self.assertRaisesRegex(ValueError, "at level dump the digest must be xxh3-128"):
             Pipeline(self.folder / "refused", 1).record(0, digest="position-sum-128", level="dump")
 

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <cmath>
 
-#include "record/tensor_statistics.hpp"
 #include "support/error.hpp"
 #include "tests/record/external_run.hpp"
 
@@ -117,52 +115,6 @@ TEST(ExternalRecord, RefusesCallsOutOfOrderAndStepsThatLackSomething) {
   EXPECT_THAT([&] { record.after_step("moment3", 0, "weight", external_tensor); },
               ThrowsMessage<InputError>(HasSubstr("moment3")));
   EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("0 microbatches were recorded, of 1")));
-}
-
-TEST(TensorStatistics, OfEachDtype) {
-  const std::array<float, 6> floats{3, 0, 0, 0, -4, 0};
-  const auto of_float = tensor_statistics("float32", {3, 2}, std::as_bytes(std::span(floats)));
-  EXPECT_EQ(of_float.l2, 5);
-  EXPECT_EQ(of_float.max_abs, 4.0F);
-  EXPECT_EQ(of_float.nonzero, 2);
-  EXPECT_EQ(of_float.nonzero_rows, 2);
-  const std::array<std::uint16_t, 3> halves{0x3E00, 0xFC00, 0x0001};  // 1.5, -inf, the smallest
-  const auto of_half = tensor_statistics("float16", {3}, std::as_bytes(std::span(halves)));
-  EXPECT_EQ(of_half.inf, 1);
-  EXPECT_EQ(of_half.nonzero, 3);
-  EXPECT_FALSE(of_half.nonzero_rows.has_value());
-  const std::array<std::uint16_t, 1> smallest{0x0001};
-  EXPECT_EQ(tensor_statistics("float16", {1}, std::as_bytes(std::span(smallest))).l2, std::ldexp(1, -24));
-  const std::array<std::uint16_t, 2> brains{0xC000, 0x7FC0};  // -2, NaN
-  const auto of_brain = tensor_statistics("bfloat16", {2}, std::as_bytes(std::span(brains)));
-  EXPECT_EQ(of_brain.nan, 1);
-  EXPECT_TRUE(std::isnan(of_brain.l2));
-  const std::array<double, 1> wide{1e300};
-  EXPECT_TRUE(std::isinf(tensor_statistics("float64", {1}, std::as_bytes(std::span(wide))).max_abs));
-  const std::array<float, 3> with_nan = {2, std::numeric_limits<float>::quiet_NaN(), -4};
-  const auto of_nan = tensor_statistics("float32", {3}, std::as_bytes(std::span(with_nan)));
-  EXPECT_TRUE(std::isnan(of_nan.max_abs));
-  EXPECT_EQ(of_nan.nan, 1);
-  EXPECT_THROW(tensor_statistics("float32", {3}, std::as_bytes(std::span(wide))), std::logic_error);
-  EXPECT_THROW(tensor_statistics("int64", {1}, std::as_bytes(std::span(wide))), std::logic_error) << "of whole numbers";
-}
-
-TEST(TensorStatistics, LoseNoSmallElementsOfALargeMatrix) {
-  std::vector<double> embedding(1000000, 1e-9);
-  embedding[0] = 1;
-  const auto bytes = std::as_bytes(std::span(embedding));
-  EXPECT_NEAR(tensor_statistics("float64", {1000, 1000}, bytes).l2, 1 + 0.5e-12, 0.1e-12);
-}
-
-TEST(TensorStatistics, RowsOfAMatrixAreCountedOneByOne) {
-  const std::array<float, 6> values_of_rows{0, 0, 0, 3, 0, 0};
-  const auto bytes = std::as_bytes(std::span(values_of_rows));
-  EXPECT_EQ(tensor_statistics("float32", {3, 2}, bytes).nonzero_rows, 1);
-  EXPECT_EQ(tensor_statistics("float32", {2, 3}, bytes).nonzero_rows, 1);
-  EXPECT_EQ(tensor_statistics("float32", {6, 1}, bytes).nonzero_rows, 1);
-  EXPECT_EQ(tensor_statistics("float32", {0, 0}, {}).nonzero_rows, 0);
-  EXPECT_FALSE(tensor_statistics("float32", {1, 2, 3}, bytes).nonzero_rows);
-  EXPECT_FALSE(tensor_statistics("float32", {6}, bytes).nonzero_rows);
 }
 
 /// The stage in the middle has no units; ranks are numbered otherwise than stages, so that none stands for the other.

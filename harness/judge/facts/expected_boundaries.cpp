@@ -71,6 +71,7 @@ class ExpectedBoundaries {
         const bool recorded = !with_key(now_.facts.candidate, fact).empty();  // and so among its rows
         if (recorded || is_unneeded(cell.model.units[unit])) continue;
         fact.value = of_reference(fact);
+        fact.value_optional = reference_has_others_ || reference_excused_;
         fact.place = {0, -1, "computed"};
         expected_.push_back(fact);
       }
