@@ -112,17 +112,27 @@ void add_color_option(CLI::App& app) {
 }
 
 bool read_command_line(CLI::App& app, int argc, const char* const* argv) try {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string(argv[1]) == "help" && !subcommands_of(&app).empty()) {  // help X is X --help
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i], before = argv[i - 1];
     if (word.empty())
       throw CLI::ValidationError(before.starts_with("--") ? before : "argument " + std::to_string(i), "is empty");
   }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::CallForHelp&) {
     const auto unknown = app.remaining(true);
     if (unknown.empty()) throw;
     throw CLI::ExtrasError(app.get_name(), unknown);
+  } catch (const CLI::RequiredError&) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    if (subcommands_of(command).empty() || !app.remaining(true).empty()) throw;
+    throw CLI::CallForHelp();  // a group of commands alone lists them
   }
   return true;
 } catch (const CLI::ParseError& error) {

@@ -17,7 +17,8 @@ void begin_command_line(CLI::App& app, const std::string& program, const std::st
 void add_color_option(CLI::App& app);
 
 /// As CLI::App::parse, but an empty argument is refused (of an unset variable, say), and an unknown command or option
-/// also with --help. Returns whether the program has to go on: not after --help. Throws InputError.
+/// also with --help. `help X` is `X --help`, and a program or command without the command that it needs prints its
+/// help. Returns whether the program has to go on: not after a help. Throws InputError.
 bool read_command_line(CLI::App& app, int argc, const char* const* argv);
 
 /// The meaning of one command's exit codes; empty ones are not printed.

@@ -54,9 +54,7 @@ void check_gpus(const PipelineOptions& options, const TrainingRun& training, con
 }
 
 void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
-  PipelineOptions without_world = options;  // here `world` only says how many ranks to check, for any transport
-  without_world.world.reset();
-  chosen_transport(without_world);
+  chosen_transport(options);
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   TrainingRun training = load_for_plan(options);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "pipeline/job.hpp"
+#include "pipeline/start_ranks.hpp"
 #include "support/plain_text.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
@@ -41,9 +42,6 @@ std::string chosen_transport(const PipelineOptions& options) {
     throw InputError("transport \"" + transport + "\" is not in this build; it has " + join(known, ", ") +
                      did_you_mean(transport, known) + (transport == "nccl" ? "; make cuda makes one that has it" : ""));
   }
-  if (transport != "threads" && options.world) {
-    throw InputError("--world needs --transport threads; with " + transport + ", mpirun -n sets the number of ranks");
-  }
   if (transport == "nccl" && options.device != "cuda") {
     throw InputError("transport nccl moves tensors between GPUs; give --device cuda with it");
   }
@@ -66,6 +64,7 @@ int train_pipeline(const PipelineOptions& options) {
   std::string transport;
   try {
     transport = chosen_transport(options);
+    if (options.world && transport != "threads") return start_ranks(*options.world, options.command);
     if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
     apply_deterministic_settings();
   } catch (const Error& error) {

@@ -27,7 +27,7 @@ struct PipelineOptions {
   std::optional<std::filesystem::path> text;  ///< overrides the run file's data
   std::optional<std::string> schedule;        ///< overrides pipeline.schedule; CSV paths as given
   std::optional<std::string> transport;       ///< overrides pipeline.transport
-  std::optional<int> world;                   ///< number of ranks, only with --transport threads
+  std::optional<int> world;                   ///< --ranks; null: as many as the launcher started
   std::string device = "cpu";                 ///< cpu | cuda
   bool mixed_gpus = false;                    ///< allow GPUs of different models
   std::vector<std::string> command;
@@ -48,8 +48,8 @@ std::string chosen_transport(const PipelineOptions& options);
 /// launcher, and returns its exit code. For errors before training.
 int refuse(const PipelineOptions& options, const Error& error);
 
-/// Trains and writes the record. Returns the exit code of this process. On a failure all ranks return or are ended, and
-/// rank 0 (or the failed rank) prints the reason.
+/// Trains and writes the record; with --ranks over MPI, by processes that this one starts. Returns the exit code. On a
+/// failure all ranks return or are ended, and rank 0 (or the failed rank) prints the reason.
 int train_pipeline(const PipelineOptions& options);
 
 }  // namespace plumbline

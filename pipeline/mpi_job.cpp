@@ -101,8 +101,7 @@ int train_with_mpi(const PipelineOptions& options, std::optional<Failure> failur
   if (training) at::set_num_threads(static_cast<int>(training->run.train.threads));
   const auto transport = open_mpi_job(options, training ? &*training : nullptr, failure);
   if (options.progress && training && transport->size() == 1 && !started_by_a_launcher()) {
-    std::fprintf(stderr, "note: one rank, because no launcher started this program; mpirun -n 4 %s starts four\n",
-                 options.program.c_str());
+    std::fprintf(stderr, "note: one rank, because no launcher started this program; --ranks 4 starts four\n");
   }
   const AlignedClock clock = align_clocks(*transport, one_host());
   return run_rank(options, std::move(training), failure, *transport, {clock, {{"mpi", mpi_version()}}});

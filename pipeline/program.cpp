@@ -40,15 +40,15 @@ int print_capabilities() {
 int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records the tensors at each stage boundary.");
   app.footer(help_end(
-      {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record records/pipeline",
-       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record records/pipeline",
-       "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
+      {"plumbline-pipeline fixtures/runs/quick.toml --ranks 4 --record records/pipeline",
+       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --ranks 4 --record records/pipeline",
+       "plumbline-pipeline fixtures/runs/quick.toml --ranks 2 --schedule fixtures/schedules/zbv-p2-m4.csv --record "
        "records/zbv",
-       "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
+       "plumbline-pipeline run.toml --ranks 2 --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
       {.zero = "trained",
        .one = "the run failed: a rank crashed, or a message did not arrive",
        .four = "stopped by a signal and saved: --resume latest continues"}));
-  begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");
+  begin_command_line(app, "plumbline-pipeline", "plumbline-pipeline RUN.toml [--ranks N] [--record DIR] [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
   options.program = program;
@@ -66,7 +66,9 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->type_name("NAME");
   app.add_option("--transport", options.transport, "Transport instead of the run file's")
       ->type_name("TEXT:{" + join(transports_of_this_build(), ",") + "}");
-  app.add_option("--world", options.world, "Ranks, with --transport threads or --check")
+  app.add_option("--ranks", options.world,
+                 "Start this many ranks on this machine, with mpirun or (--transport threads) in this process; not "
+                 "under mpirun or srun, which set the number themselves. With --check: ranks to check")
       ->check(CLI::Range(1, INT32_MAX));
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank uses a GPU of its node; with --transport threads all ranks use the first")
@@ -74,13 +76,13 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->capture_default_str();
   app.add_flag("--mixed-gpus", options.mixed_gpus,
                "Allow GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
-  auto* checks =
-      app.add_flag("--check", check,
-                   "Train nothing: report whether the run can begin here, on --world ranks, what it would do, and the "
-                   "memory that it needs on one device and on 1 to 8 ranks");
+  auto* checks = app.add_flag(
+      "--check", check,
+      "Train nothing: report whether the run can begin here, on this many --ranks, what it would do, and the "
+      "memory that it needs on one device and on 1 to 8 ranks");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "Print no settings and no progress");
+  app.add_flag("--quiet", quiet, "Print errors and warnings only");
   try {
     if (!read_command_line(app, argc, argv)) return 0;
   } catch (const InputError& error) {

@@ -36,7 +36,7 @@ int run(int argc, char** argv) {
       {.zero = "trained",
        .one = "the run failed",
        .four = "stopped by a signal and saved: --resume latest continues"}));
-  plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml --record DIR [OPTION...]");
+  plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml [--record DIR] [OPTION...]");
   app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
   bool capabilities = false;
@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
                               "Train nothing: report whether the run can begin here, what it would do, and its memory");
   app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "Print no settings and no progress");
+  app.add_flag("--quiet", quiet, "Print errors and warnings only");
   if (!plumbline::read_command_line(app, argc, argv)) return 0;
   if (capabilities) return print_capabilities();
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {

@@ -81,9 +81,10 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   static const std::map<std::string, std::string, std::less<>> stand_for{
-      {"bf16", "bfloat16"}, {"fp32", "float32"}, {"f32", "float32"},    {"float", "float32"}, {"single", "float32"},
-      {"fp64", "float64"},  {"f64", "float64"},  {"double", "float64"}, {"amp", "mixed"},     {"fp16", "mixed"},
-      {"tcp", "mpi"},       {"gloo", "mpi"},     {"openmpi", "mpi"},    {"gpu", "cuda"}};
+      {"bf16", "bfloat16"},  {"fp32", "float32"}, {"f32", "float32"}, {"float", "float32"},
+      {"single", "float32"}, {"fp64", "float64"}, {"f64", "float64"}, {"double", "float64"},
+      {"amp", "mixed"},      {"fp16", "float16"}, {"f16", "float16"}, {"half", "float16"},
+      {"tcp", "mpi"},        {"gloo", "mpi"},     {"openmpi", "mpi"}, {"gpu", "cuda"}};
   const auto lower = [](std::string_view text) {
     std::string made(text);
     std::ranges::transform(made, made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -92,9 +93,12 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   std::vector<std::string> lowered;
   for (const std::string& each : known) lowered.push_back(lower(each));
   auto meant = std::ranges::find(lowered, lower(word));
-  if (const auto found = stand_for.find(lower(word)); meant == lowered.end() && found != stand_for.end()) {
-    meant = std::ranges::find(lowered, found->second);
-  }
+  const auto found = stand_for.find(lower(word));
+  const std::string word_meant = found == stand_for.end() ? lower(word) : found->second;
+  if (meant == lowered.end()) meant = std::ranges::find(lowered, word_meant);
+  const auto has = [&](const char* name) { return std::ranges::find(lowered, name) != lowered.end(); };
+  if (word_meant == "float16" && meant == lowered.end() && has("bfloat16"))
+    return std::string("; float16 does not exist here, use bfloat16") + (has("mixed") ? " or mixed" : "");
   if (const auto nearest = nearest_word(lower(word), lowered); meant == lowered.end() && nearest) {
     meant = std::ranges::find(lowered, *nearest);
   }

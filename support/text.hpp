@@ -21,7 +21,7 @@ std::size_t utf8_length(std::string_view bytes, std::size_t at);
 std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known);
 
 /// "; did you mean mpi?": the nearest word, ignoring case, or the expansion of a common abbreviation ("bf16", "tcp");
-/// empty if there is neither.
+/// of float16, where bfloat16 is known and it is not, that it does not exist; empty if there is none of these.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);

@@ -6,7 +6,6 @@
 #include "command_line/command_line.hpp"
 #include "command_line/options.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/run_commands.hpp"
 #include "support/error.hpp"
@@ -40,8 +39,7 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
   command->add_option("--trainers", options->trainers, trainers_help())->type_name("DIR");
   command->footer(help_end(
       {"plumbline calibrate fixtures/runs/quick.toml --record records/calibration",
-       std::string(mpirun) + " -n 2 " + pipeline_program +
-           " records/calibration/candidate.toml --record records/candidate",
+       std::string(pipeline_program) + " records/calibration/candidate.toml --ranks 2 --record records/candidate",
        "plumbline compare records/calibration/reference records/candidate --calibration "
        "records/calibration/calibration.json"},
       {.zero = "calibrated", .one = "perturbed runs exceed the largest limit there is, or a trainer crashed"}));

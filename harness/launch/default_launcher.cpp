@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "harness/launch/launcher.hpp"
-#include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/scratch_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/mpi_launcher.hpp"
 
 namespace plumbline {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "harness/launch/last_error_line.hpp"
-#include "harness/launch/mpi_launcher.hpp"
 #include "record/exit_file.hpp"
 #include "support/files.hpp"
+#include "support/mpi_launcher.hpp"
 #include "support/numbers.hpp"
 #include "support/paths.hpp"
 

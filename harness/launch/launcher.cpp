@@ -22,15 +22,15 @@
 #include "harness/launch/bounded_output.hpp"
 #include "harness/launch/explain_end.hpp"
 #include "harness/launch/launcher_fault.hpp"
-#include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/orphan_guard.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "harness/launch/rank_watch.hpp"
 #include "harness/launch/scratch_folder.hpp"
-#include "harness/launch/single_copy.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "support/mpi_launcher.hpp"
+#include "support/single_copy.hpp"
 
 extern char** environ;
 

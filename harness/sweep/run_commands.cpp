@@ -158,7 +158,7 @@ PlannedCommand question_of(PlannedCommand command) {
   const auto record = std::ranges::find(command.words, "--record");
   record[0] = "--check";
   record[1] = "--json";
-  if (command.trainer == pipeline_program) command.words.insert(record + 2, {"--world", "{world}"});
+  if (command.trainer == pipeline_program) command.words.insert(record + 2, {"--ranks", "{world}"});
   return command;
 }
 

@@ -24,7 +24,7 @@ def main():
     parser.add_argument("--record", type=Path, required=True, metavar="DIR", help="folder for the record, new or empty; of several runs, for a record each, DIR/<name of the run file>")
     parser.add_argument("--weights", type=Path, metavar="PATH", help="start from this model.safetensors (of --export), or model folder (a checkpoint)")
     parser.add_argument("--level", choices=("summary", "full", "dump"), help="instead of the run file's record level")
-    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    parser.add_argument("--quiet", action="store_true", help="print errors and warnings only")
     options = parser.parse_args()
     try:
         for path in options.run:

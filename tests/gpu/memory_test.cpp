@@ -79,7 +79,7 @@ TEST_P(OneGpuMemory, MatchesTheActivationMemoryModel) {
   const auto reference = trained(reference_ + run, "reference");
 
   for (const std::string schedule : {"afab", "1f1b", "interleaved-1f1b", "zb-h1", "zb-v"}) {
-    expect_the_law_to_hold(reference, trained(pipeline_ + run + " --transport threads --world 2 --schedule " + schedule,
+    expect_the_law_to_hold(reference, trained(pipeline_ + run + " --transport threads --ranks 2 --schedule " + schedule,
                                               "threads-" + schedule));
     expect_the_law_to_hold(reference, trained(two_ranks_ + pipeline_ + run + " --transport mpi --schedule " + schedule,
                                               "mpi-" + schedule));
@@ -104,7 +104,7 @@ TEST_F(OutOfGpuMemory, NamesRankRequestAndPlan) {
   EXPECT_EQ(one.code, 1);
   EXPECT_THAT(one.said, words);
 
-  for (const std::string& command : {pipeline_ + " --transport threads --world 2 ", two_ranks_ + pipeline_}) {
+  for (const std::string& command : {pipeline_ + " --transport threads --ranks 2 ", two_ranks_ + pipeline_}) {
     const Ended two = end_of(limited + command + run + (folder_ / "two").string(), folder_.path());
     EXPECT_EQ(two.code, 1) << command;
     EXPECT_THAT(two.said,

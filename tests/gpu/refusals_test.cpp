@@ -49,7 +49,7 @@ TEST_F(GpuRefusals, NoDriverIsReportedOnce) {
   if (IsSkipped()) return;
 
   for (const std::string& command :
-       {reference + " " + run, pipeline + " " + run + " --transport threads --world 2",
+       {reference + " " + run, pipeline + " " + run + " --transport threads --ranks 2",
         three_ranks + pipeline + " " + run, three_ranks + pipeline + " " + run + " --transport nccl"}) {
     const Ended ended = end_of(command + " --device cuda" + record());
 

@@ -78,7 +78,7 @@ fs::path run_candidate(const Canary& canary, const fs::path& calibration) {
   fs::create_directories(out);
   const std::string program = canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant --fault " + canary.fault;
   const std::string command = canary.environment + std::string(PLUMBLINE_BIN) + "/" + program + " " +
-                              (calibration / "candidate.toml").string() + " --transport threads --world 3 --schedule " +
+                              (calibration / "candidate.toml").string() + " --transport threads --ranks 3 --schedule " +
                               canary.schedule + " --record " + (out / "record").string() + " --quiet > " +
                               (out / "output").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << "see " << out / "output";

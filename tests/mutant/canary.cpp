@@ -70,7 +70,7 @@ fs::path stopped(const std::string& run, std::int64_t steps) {
   if (!made.contains(name)) {
     const fs::path out = folder(name);
     EXPECT_EQ(execute("plumbline-pipeline",
-                      run_file(run) + " --transport threads --world 2 --stop-after " + std::to_string(steps) +
+                      run_file(run) + " --transport threads --ranks 2 --stop-after " + std::to_string(steps) +
                           " --checkpoint " + (out / "checkpoints").string(),
                       out),
               0)
@@ -85,7 +85,7 @@ CellVerdict judge(const Canary& canary, int& code) {
   const fs::path out = folder(canary.name);
   const std::string goes_on = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
   const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
-                                " --transport threads --world " + std::to_string(canary.world) + " --schedule " +
+                                " --transport threads --ranks " + std::to_string(canary.world) + " --schedule " +
                                 canary.schedule + " --record " + (out / "record").string() + goes_on;
   code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
   CellPlan plan;

@@ -54,7 +54,7 @@ Said program(std::vector<std::string> words) {
 TEST(PipelineProgram, AppliesAndRecordsItsOptions) {
   const testing::TemporaryFolder folder;
   const std::string text = folder.file("other.txt", std::string(2000, 'x')).string(), record = (folder / "r").string();
-  const std::vector<std::string> options{quick,  "--transport", "threads", "--world",    "2",    "--record",
+  const std::vector<std::string> options{quick,  "--transport", "threads", "--ranks",    "2",    "--record",
                                          record, "--text",      text,      "--schedule", "afab", "--quiet"};
 
   const Said said = program(options);
@@ -73,12 +73,12 @@ TEST(PipelineProgram, AppliesAndRecordsItsOptions) {
 
 TEST(PipelineProgram, NamesWrongOptions) {
   const Said unknown = program({quick, "--recrod", "r"});
-  const Said none = program({quick, "--transport", "threads", "--world", "0", "--record", "/nowhere"});
+  const Said none = program({quick, "--transport", "threads", "--ranks", "0", "--record", "/nowhere"});
 
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, AllOf(StartsWith("plumbline-pipeline: "), HasSubstr("--recrod")));
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.err, HasSubstr("--world: "));
+  EXPECT_THAT(none.err, HasSubstr("--ranks: "));
 }
 
 TEST(PipelineProgram, HelpSucceeds) {
@@ -98,7 +98,7 @@ TEST(PipelineProgram, ACheckShowsTheMemoryOfEachNumberOfRanks) {
 }
 
 TEST(PipelineProgram, ACheckAnswersWithEveryDefaultAndThePlan) {
-  const Said said = program({quick, "--check", "--json", "--world", "2", "--schedule", "GPipe"});
+  const Said said = program({quick, "--check", "--json", "--ranks", "2", "--schedule", "GPipe"});
 
   ASSERT_EQ(said.code, 0) << said.err;
   EXPECT_EQ(said.err, "");
@@ -135,7 +135,7 @@ TEST(PipelineProgram, ACheckReportsTheObstacle) {
   config["num_hidden_layers"] = 1000;
   folder.file("large.json", config.dump());
   const std::vector<Case> cases = {
-      {{run.string(), "--schedule", "dualpipe-v", "--world", "2"}, 2, "at least 2 microbatches per rank"},
+      {{run.string(), "--schedule", "dualpipe-v", "--ranks", "2"}, 2, "at least 2 microbatches per rank"},
       {{run.string(), "--transport", "tcp"}, 2, "did you mean mpi?"},
       {{(folder / "none.toml").string()}, 2, "none.toml"},
       {{run.string(), "--text", "/nowhere.txt"}, 2, "/nowhere.txt"},
@@ -157,7 +157,7 @@ TEST(PipelineProgram, ARunPrintsASummary) {
   const testing::TemporaryFolder folder;
   const std::string record = (folder / "r").string();
 
-  const Said said = program({quick, "--transport", "threads", "--world", "2", "--record", record});
+  const Said said = program({quick, "--transport", "threads", "--ranks", "2", "--record", record});
 
   ASSERT_EQ(said.code, 0) << said.err;
   EXPECT_THAT(

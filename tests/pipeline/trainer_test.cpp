@@ -25,6 +25,7 @@
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/environment_variable.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/pipeline/watched_transport.hpp"
@@ -124,16 +125,16 @@ TEST(PipelineTrainer, RefusesInvalidRuns) {
   EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b")), InputError);
 }
 
-TEST(PipelineTrainer, RefusesWorldWithALauncher) {
+TEST(PipelineTrainer, RefusesRanksInASlurmJobAndAnUnknownTransport) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) GTEST_SKIP() << "started by a launcher, which is told";
   const testing::TemporaryFolder folder;
   PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 2, "1f1b");
   asked.transport = "mpi";
+  const testing::EnvironmentVariable job("SLURM_JOB_ID", "7");
 
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train_pipeline(asked), 2);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              ::testing::HasSubstr("--world needs --transport threads; with mpi, mpirun -n sets the number of ranks"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("start them with srun -n 2"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r"));
 
   asked.transport = "thread";

@@ -68,26 +68,26 @@ class Asked : public ::testing::Test {
 };
 
 TEST_F(Asked, ALauncherThatDoesWhatItIsToldHolds) {
-  const Ended ended = sweep("exec \"$@\" --transport threads --world $world\n");
+  const Ended ended = sweep("exec \"$@\" --transport threads --ranks $world\n");
 
   EXPECT_EQ(ended.code, 0) << ended.said;
   EXPECT_EQ(as_asked().outcome, Outcome::holds) << as_asked().reason;
 }
 
 TEST_F(Asked, FewerRanksThanTheCellSays) {
-  expect_red(sweep("exec \"$@\" --transport threads --world 1\n"), "world_size");
+  expect_red(sweep("exec \"$@\" --transport threads --ranks 1\n"), "world_size");
 }
 
 TEST_F(Asked, MoreRanksThanTheCellSays) {
-  expect_red(sweep("exec \"$@\" --transport threads --world 3\n"), "world_size");
+  expect_red(sweep("exec \"$@\" --transport threads --ranks 3\n"), "world_size");
 }
 
 TEST_F(Asked, AnotherSchedule) {
-  expect_red(sweep("exec \"$@\" --transport threads --world $world --schedule afab\n"), "schedule.name");
+  expect_red(sweep("exec \"$@\" --transport threads --ranks $world --schedule afab\n"), "schedule.name");
 }
 
 TEST_F(Asked, ABalanceThatIsDropped) {
-  expect_red(sweep("sed -i /^balance/d $2\nexec \"$@\" --transport threads --world $world\n",
+  expect_red(sweep("sed -i /^balance/d $2\nexec \"$@\" --transport threads --ranks $world\n",
                    "schedule = \"1f1b\"\nworld_size = 2\nbalance = [1, 4]\n"),
              "stages");
 }
@@ -112,7 +112,7 @@ TEST_P(AskedOfBoth, IsRed) {
   }
   trainers_ = folder_ / "bin";
 
-  expect_red(sweep("exec \"$@\" --transport threads --world $world\n"), GetParam().item);
+  expect_red(sweep("exec \"$@\" --transport threads --ranks $world\n"), GetParam().item);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -31,14 +31,13 @@ class CommandLine : public ::testing::Test {
 };
 
 TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
-  const std::array<std::pair<std::string, std::string>, 6> mistakes = {{
+  const std::array<std::pair<std::string, std::string>, 5> mistakes = {{
       {"swep " + quick, "swep is not a command of plumbline; did you mean sweep?"},
       {"schedule shwo", "shwo is not a command of plumbline schedule; did you mean show?"},
       {"sweep " + quick + " --lisst", "--lisst is not an option of plumbline sweep; did you mean --list?"},
       {"schedule check --transprot=nccl x.csv",
        "--transprot is not an option of plumbline schedule check; did you mean --transport?"},
-      {"qqqqqqqqqqqq", "qqqqqqqqqqqq is not a command of plumbline; known are sweep, "},
-      {"", "A subcommand is required"},
+      {"qqqqqqqqqqqq", "qqqqqqqqqqqq is not a command of plumbline; known are init, sweep, "},
   }};
   for (const auto& [arguments, words] : mistakes) {
     const Ended ended = plumbline(arguments);
@@ -46,6 +45,23 @@ TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant)
     EXPECT_EQ(ended.code, 2) << arguments;
     EXPECT_THAT(ended.said, StartsWith("plumbline: " + words));
   }
+}
+
+TEST_F(CommandLine, AGroupOfCommandsAloneListsThem) {
+  for (const std::string words : {"", "schedule", "record"}) {
+    const Ended alone = plumbline(words), help = plumbline(words + " --help"), by_word = plumbline("help " + words);
+
+    EXPECT_EQ(alone.code, 0) << words;
+    EXPECT_THAT(alone.said, HasSubstr("\nCommands:\n"));
+    EXPECT_EQ(alone.said, help.said);
+    EXPECT_EQ(by_word.said, help.said);
+  }
+  EXPECT_EQ(plumbline("help schedule show").said, plumbline("schedule show --help").said);
+  const Ended unknown = plumbline("help swep"), missing = plumbline("sweep");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.said, HasSubstr("did you mean sweep?"));
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.said, HasSubstr("SWEEP.toml is required"));
 }
 
 TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {

@@ -31,7 +31,7 @@ class DisturbedThreads : public DisturbedRanks {};
 
 // All of them stand still: no deadline passes meanwhile, as nobody had the time to keep it.
 TEST_F(DisturbedThreads, AStopOfTheProcessCountsTowardsNoDeadline) {
-  run("", program, "--transport threads --world 2", 100, 2000,
+  run("", program, "--transport threads --ranks 2", 100, 2000,
       [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 5000 ? SIGSTOP : SIGCONT); });
 
   EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();

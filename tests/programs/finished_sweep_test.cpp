@@ -20,7 +20,7 @@ class FinishedSweep : public ::testing::Test {
   FinishedSweep() {
     const fs::path launcher = folder_.file("launcher",
                                            "#!/bin/bash\nset -e\nworld=$1; shift\nsed -i /^balance/d $2\n"
-                                           "exec \"$@\" --transport threads --world $world\n");
+                                           "exec \"$@\" --transport threads --ranks $world\n");
     fs::permissions(launcher, fs::perms::owner_all);
     sweep_ = folder_.file("sweep.toml", "launcher = \"" + launcher.string() +
                                             " {world}\"\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"

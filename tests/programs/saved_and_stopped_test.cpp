@@ -80,7 +80,7 @@ TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
 TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   succeeds(reference_ + "whole");
   const std::string threads =
-      bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint ";
+      bin() + "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint ";
   for (const auto& [command, folder, signal] :
        {std::tuple(on_two_ranks_, std::string("a"), "USR1"), std::tuple(threads, std::string("b"), "TERM")}) {
     const Ended ended = signalled("exec " + command + folder + " --checkpoint-every 20", folder, signal);
@@ -119,7 +119,7 @@ TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
                                 ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
   EXPECT_GE(steps("a"), 1);
   const Ended unsaved =
-      run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b");
+      run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint b");
   EXPECT_EQ(unsaved.code, 1);
   EXPECT_THAT(unsaved.said, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
 }
@@ -186,7 +186,7 @@ TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
 TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {
   fs::create_directories(folder_.path() / "tmp");
   ASSERT_EQ(run("export TMPDIR=$PWD/tmp; " + reference_ + "a && " + bin() +
-                "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b")
+                "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint b")
                 .code,
             0);
   EXPECT_TRUE(fs::is_empty(folder_.path() / "tmp"));

@@ -33,7 +33,7 @@ class Terminal : public ::testing::Test {
   Terminal() {
     script("launcher",
            "world=$1; shift\n[ \"$world\" = 2 ] && [ -e stop ] && { kill -INT $PPID; sleep 20; }\n"
-           "exec \"$@\" --transport threads --world $world\n");
+           "exec \"$@\" --transport threads --ranks $world\n");
     folder_.file("sweep.toml",
                  "launcher = \"" + (folder_ / "launcher").string() +
                      " {world}\"\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrun = [\"" PLUMBLINE_FIXTURES

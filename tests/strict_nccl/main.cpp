@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plumbline-strict-nccl: the pipeline trainer over the NCCL transport and the strict libraries, with ranks as threads
 // of one process; sent tensors are computed, and received ones read, asynchronously to the host. A sweep uses it as its
-// launcher, `plumbline-strict-nccl --world {world}`: it does not start the trainer's program after it, but uses its
+// launcher, `plumbline-strict-nccl --ranks {world}`: it does not start the trainer's program after it, but uses its
 // arguments. With --without-event-waits rank 1 omits its waits for events.
 #include <cstdio>
 #include <string>
@@ -35,9 +35,9 @@ int run(int argc, char** argv) {
     ++argv;
     --argc;
   }
-  if (argc < 4 || std::string(argv[1]) != "--world") {
+  if (argc < 4 || std::string(argv[1]) != "--ranks") {
     std::puts(
-        "plumbline-strict-nccl [--without-event-waits] --world RANKS plumbline-pipeline <options of "
+        "plumbline-strict-nccl [--without-event-waits] --ranks RANKS plumbline-pipeline <options of "
         "plumbline-pipeline>");
     return static_cast<int>(ExitCode::bad_input);
   }

@@ -29,7 +29,7 @@ Swept sweep(const std::string& option, const std::string& keys = "world_sizes = 
   const testing::TemporaryFolder folder;
   const std::string bin = PLUMBLINE_BIN;
   std::ofstream(folder / "sweep.toml") << "launcher = \"" + bin + "/plumbline-strict-nccl " + option +
-                                              "--world {world}\"\nrun = [\"" PLUMBLINE_FIXTURES "/runs/quick.toml\"]\n"
+                                              "--ranks {world}\"\nrun = [\"" PLUMBLINE_FIXTURES "/runs/quick.toml\"]\n"
                                        << keys << "time_limit_s = 60\n";
   const std::string out = (folder / "out").string();
   const std::string command = bin + "/plumbline sweep " + (folder / "sweep.toml").string() + " --out " + out + " > " +

@@ -44,6 +44,11 @@ TEST(DidYouMean, TakesAnyCaseAndTheFieldsAbbreviations) {
   EXPECT_EQ(did_you_mean("bf16", precisions), "; did you mean bfloat16?");
   EXPECT_EQ(did_you_mean("FP32", precisions), "; did you mean float32?");
   EXPECT_EQ(did_you_mean("BFloat61", precisions), "; did you mean bfloat16?");
+  for (const char* word : {"fp16", "float16", "Half"}) {
+    EXPECT_EQ(did_you_mean(word, precisions), "; float16 does not exist here, use bfloat16 or mixed");
+    EXPECT_EQ(did_you_mean(word, {"float32", "bfloat16"}), "; float16 does not exist here, use bfloat16");
+  }
+  EXPECT_EQ(did_you_mean("fp16", {"bfloat16", "float16"}), "; did you mean float16?");
   EXPECT_EQ(did_you_mean("tcp", {"mpi", "threads"}), "; did you mean mpi?");
   EXPECT_EQ(did_you_mean("SGD", {"adamw", "sgd"}), "; did you mean sgd?");
   EXPECT_EQ(did_you_mean("pigeons", {"mpi", "threads"}), "");

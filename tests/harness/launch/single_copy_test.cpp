@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A machine is asked once per process: each test case uses its own process.
-#include "harness/launch/single_copy.hpp"
+#include "support/single_copy.hpp"
 
 #include <errno.h>
 #include <linux/filter.h>

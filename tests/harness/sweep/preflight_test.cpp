@@ -25,7 +25,7 @@ TEST_F(PreflightOfASweep, AsksAboutEachDistinctRunOnce) {
   EXPECT_EQ(preflight.asked, 6U) << "two references, and two runs on 1 and 2 ranks";
   EXPECT_THAT(preflight.refused, IsEmpty());
   const std::string questions = bytes_of(folder_ / "asked");
-  EXPECT_THAT(questions, HasSubstr(" --check --json --world 2\n"));
+  EXPECT_THAT(questions, HasSubstr(" --check --json --ranks 2\n"));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/single_copy.hpp"
+#include "support/single_copy.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>

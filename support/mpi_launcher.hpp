@@ -20,8 +20,8 @@ MpiLauncher mpi_launcher_of(const std::string& version);
 /// cores, binds none, uses only shared memory. Empty for an unknown launcher.
 std::string launcher_command(MpiLauncher kind, const std::string& program);
 
-/// Environment of launchers and ranks: `scratch` is their folder for temporary files. Variables for other launchers are
-/// harmless.
+/// Environment of launchers and ranks: `scratch` is their folder for temporary files, if not empty. Variables for other
+/// launchers are harmless.
 std::map<std::string, std::string> launcher_environment(const std::string& scratch, bool as_root);
 
 /// Variables of Open MPI 4 and 5 that keep ranks from reading each other's memory, for machines that do not allow it

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/mpi_launcher.hpp"
+#include "support/mpi_launcher.hpp"
 
-#include "tests/harness/matchers.hpp"
+#include <gmock/gmock.h>
 
 namespace plumbline::testing {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(MpiLauncherKind, IsReadFromWhatItSaysOfItself) {
   EXPECT_EQ(mpi_launcher_of("mpirun (Open MPI) 4.1.4\n\nReport bugs to ...\n"), MpiLauncher::open_mpi_4);
@@ -30,6 +35,7 @@ TEST(MpiLauncherKind, OnlyRootIsToldThatItMay) {
   EXPECT_FALSE(launcher_environment("/tmp/x", false).contains("OMPI_ALLOW_RUN_AS_ROOT"));
   EXPECT_EQ(launcher_environment("/tmp/x", true).at("PRTE_ALLOW_RUN_AS_ROOT"), "1");
   EXPECT_EQ(launcher_environment("/tmp/x", true).at("OMPI_MCA_btl_sm_backing_directory"), "/tmp/x");
+  EXPECT_THAT(launcher_environment("", false), ::testing::IsEmpty());
 }
 
 TEST(MpiLauncherKind, APackageIsNamedForTheProgramThatItHolds) {

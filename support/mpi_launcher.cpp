@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/launch/mpi_launcher.hpp"
+#include "support/mpi_launcher.hpp"
 
 #include <cstdlib>
 
@@ -42,8 +42,9 @@ std::map<std::string, std::string> launcher_environment(const std::string& scrat
   std::map<std::string, std::string> values;
   // Open MPI 4 and 5 use different variables for the folders of their session and shared memory.
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
-                           "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
-    values[name] = scratch;
+                           "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
+    if (!scratch.empty()) values[name] = scratch;
+  }
   if (!as_root) return values;
   for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
                            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
