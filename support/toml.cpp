@@ -184,6 +184,10 @@ std::optional<std::string> TomlTable::scalar_as_text(const std::string& key) con
   return state_->value<std::string>(key, "a string, a number, or true or false");
 }
 
+std::filesystem::path TomlTable::path_in_folder(const std::string& path) const {
+  return (state_->path.parent_path() / path).lexically_normal();
+}
+
 std::vector<std::string> TomlTable::keys() const {
   std::vector<std::string> names;
   for (const auto& [key, node] : *state_->table) names.emplace_back(key.str());

@@ -41,6 +41,8 @@ class TomlTable {
   /// Throws InputError naming the first key (in file order) of this table that no call above requested, and the nearest
   /// requested one.
   void refuse_unknown_keys() const;
+  /// A path relative to the file's folder, from here.
+  std::filesystem::path path_in_folder(const std::string& path) const;
   /// "run.toml:12:3, key train.steps", for messages.
   std::string where(const std::string& key) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/sweep/sweep_keys.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -15,47 +16,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct AskedKey {
-  const char* key;
-  std::int64_t least;              ///< smallest whole number; unused for words
-  std::vector<std::string> words;  ///< empty: a whole number
-};
-
-/// A requestable setting: a placeholder, compared with the record.
-const std::vector<AskedKey>& asked_keys() {
-  static const std::vector<AskedKey> keys = {{"steps", 1, {}},
-                                             {"microbatches", 1, {}},
-                                             {"seed", 0, {}},
-                                             {"threads", 1, {}},
-                                             {"dtype", 0, {"float32", "float64", "bfloat16"}},
-                                             {"device", 0, {"cpu", "cuda"}},
-                                             {"level", 0, {"summary", "full", "dump"}}};
-  return keys;
-}
-
-const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference", "candidate"};
+const std::vector<std::string> command_cell_keys = {"world_size", "schedule", "reference", "candidate"};
 /// Placeholders that are not values.
 const std::vector<std::string> given_names = {"record",   "world",    "schedule",       "port",
                                               "launcher", "pipeline", norms_placeholder};
 
-bool is_asked_key(const std::string& name) {
-  return std::ranges::any_of(asked_keys(), [&](const AskedKey& each) { return each.key == name; });
+bool is_requested_key(const std::string& name) {
+  return std::ranges::any_of(requested_keys(), [&](const TomlKey& each) { return each.name == name; });
 }
 
 bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string asked_value(const TomlTable& table, const AskedKey& asked) {
-  if (asked.words.empty()) {
-    const auto number = *table.integer(asked.key);
-    if (number >= asked.least && number <= 1'000'000'000) return to_text(number);
-    refuse_key(table, asked.key,
-               fmt::format("{} is not possible; it must be an integer from {} to 1000000000", number, asked.least));
-  }
-  const auto word = *table.text(asked.key);
-  if (is_one_of(word, asked.words)) return word;
-  refuse_key(table, asked.key, fmt::format("\"{}\" is not known; give {}", word, join(asked.words, ", ")));
+std::string requested_value(const TomlTable& table, const TomlKey& key) {
+  check_key(table, key);
+  return *table.scalar_as_text(key.name);
 }
 
 void need_name(const TomlTable& table, const std::string& key) {
@@ -64,7 +40,7 @@ void need_name(const TomlTable& table, const std::string& key) {
   });
   if (!plain)
     refuse_key(table, key, fmt::format("\"{}\" is not a placeholder name; use lower-case letters, digits and _", key));
-  if (is_asked_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
+  if (is_requested_key(key) || is_one_of(key, given_names) || is_one_of(key, command_cell_keys))
     refuse_key(table, key, key + " is reserved by plumbline; choose another name for your value");
 }
 
@@ -103,7 +79,7 @@ class CommandReader {
     if (commands_.cells.empty()) refuse_key(file_, "candidate", "nothing to run; give world_sizes, or [[cell]] tables");
     for (const auto& cell : commands_.cells) check(cell);
     for (const auto& [name, value] : values_) {
-      if (!is_asked_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
+      if (!is_requested_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
     }
     require_world_placeholder();
     return commands_;
@@ -121,8 +97,8 @@ class CommandReader {
   }
 
   void read_values() {
-    for (const auto& asked : asked_keys()) {
-      if (file_.has(asked.key)) values_[asked.key] = asked_value(file_, asked);
+    for (const TomlKey& key : requested_keys()) {
+      if (file_.has(key.name)) values_[key.name] = requested_value(file_, key);
     }
     const auto table = file_.table("values");
     if (!table) return;
@@ -186,14 +162,14 @@ class CommandReader {
     CommandCell cell = cell_of(table, "world_size", *world, table.text("schedule"));
     if (table.has("reference")) cell.reference = command_in(table, "reference");
     if (table.has("candidate")) cell.candidate = command_in(table, "candidate");
-    for (const auto& asked : asked_keys()) {
-      if (!table.has(asked.key)) continue;
-      cell.values[asked.key] = asked_value(table, asked);
-      cell.own.emplace_back(asked.key);
+    for (const TomlKey& key : requested_keys()) {
+      if (!table.has(key.name)) continue;
+      cell.values[key.name] = requested_value(table, key);
+      cell.own.push_back(key.name);
     }
     const auto used = names_of(cell);
     for (const auto& key : table.keys()) {
-      if (is_one_of(key, cell_keys) || is_asked_key(key)) continue;
+      if (is_one_of(key, command_cell_keys) || is_requested_key(key)) continue;
       if (!used.contains(key)) no_use_of(table, "", key, used);
       need_name(table, key);
       cell.values[key] = *table.scalar_as_text(key);
@@ -212,8 +188,8 @@ class CommandReader {
 
   [[noreturn]] void no_use_of(const TomlTable& table, const std::string& in, const std::string& key,
                               const std::set<std::string>& used) const {
-    std::vector<std::string> known = cell_keys;
-    for (const auto& asked : asked_keys()) known.emplace_back(asked.key);
+    std::vector<std::string> known = command_cell_keys;
+    for (const TomlKey& each : requested_keys()) known.push_back(each.name);
     known.insert(known.end(), used.begin(), used.end());
     const auto nearest = nearest_word(key, known);
     refuse_key(table, in.empty() ? key : in,
@@ -272,40 +248,19 @@ class CommandReader {
 
 }  // namespace
 
-void refuse_key(const TomlTable& table, const std::string& key, const std::string& why) {
-  throw InputError(table.where(key) + ": " + why);
-}
-
-const std::vector<std::string>& command_keys() {
-  static const std::vector<std::string> keys = [] {
-    std::vector<std::string> list = {"reference", "candidate", "environment", "values", "mesh"};
-    for (const auto& asked : asked_keys()) {
-      if (std::string(asked.key) != "device") list.emplace_back(asked.key);  // valid with run files, too
-    }
-    return list;
-  }();
-  return keys;
-}
-
-const std::vector<std::string>& run_file_keys() {
-  static const std::vector<std::string> keys = {"run",   "in_turn", "optimizers", "granularities", "clipping",
-                                                "bench", "tier",    "mixed_gpus", "replicas"};
-  return keys;
-}
-
 bool starts_commands(const TomlTable& file) {
-  const auto first = [&](const std::vector<std::string>& keys) -> std::optional<std::string> {
-    const auto found = std::ranges::find_if(keys, [&](const std::string& key) { return file.has(key); });
-    return found == keys.end() ? std::nullopt : std::optional(*found);
+  const auto first = [&](const std::vector<KeyOf<SweepFile>>& keys) -> std::optional<std::string> {
+    const auto found = std::ranges::find_if(keys, [&](const auto& each) { return file.has(each.key.name); });
+    return found == keys.end() ? std::nullopt : std::optional(found->key.name);
   };
   bool of_cells = false;
   for (const auto& cell : file.tables("cell")) {
     of_cells = of_cells || cell.has("reference") || cell.has("candidate");
   }
-  const auto command = first(command_keys());
+  const auto command = first(command_sweep_keys());
   const bool starts = of_cells || file.has("reference") || file.has("candidate");
   if (command && !starts) refuse_key(file, *command, "needs commands of your own; name them (reference, candidate)");
-  if (const auto other = first(run_file_keys()); other && starts)
+  if (const auto other = first(run_file_sweep_keys()); other && starts)
     refuse_key(file, *other,
                "needs run files of Plumbline's trainers, and this sweep starts your own commands (reference, "
                "candidate); keep one of the two");

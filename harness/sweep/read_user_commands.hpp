@@ -11,13 +11,6 @@
 
 namespace plumbline {
 
-/// Keys that are valid only with commands, and only with run files.
-const std::vector<std::string>& command_keys();
-const std::vector<std::string>& run_file_keys();
-
-/// Throws InputError with the key's place.
-[[noreturn]] void refuse_key(const TomlTable& table, const std::string& key, const std::string& why);
-
 /// True if the file has users' commands. Throws InputError if it has keys of both kinds.
 bool starts_commands(const TomlTable& file);
 

@@ -49,7 +49,6 @@ class Sweep {
         second_runs_(file_, plan_, folder_, trainers_, services, signals_) {}
 
   Verdict run() {
-    for (const std::string& note : file_.notes) progress_.line(note);
     forget_changed_runs();
     try {
       references_.run([this] { at_glance(); });

@@ -70,7 +70,6 @@ struct SweepFile {
   bool mixed_gpus = false;    ///< --mixed-gpus for the pipeline; only in the mode calibrated
   double time_limit_s = 300;  ///< per run
   std::vector<ExtraCell> cells;
-  std::vector<std::string> notes;        ///< one line per key of older versions, for the user
   std::optional<UserCommands> commands;  ///< commands of the user instead of run files: they then define all cases
 };
 

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "tests/approved.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/run_keys.hpp"
 
 namespace plumbline {
 namespace {
@@ -300,8 +302,8 @@ TEST(RunFile, RefusesAStepBeyondTheSource) {
                                          std::string(needed) + ". Give a longer text"))
         << keys;
   }
-  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 1000000000000"), HasSubstr("at most 2147483647"));
-  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 9223372036854775807"), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 1000000000000"), HasSubstr("from 1 to 2147483647"));
+  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 9223372036854775807"), HasSubstr("from 1 to 2147483647"));
 }
 
 TEST(RunFile, RefusesALongStepWithAMissingSource) {
@@ -330,6 +332,10 @@ TEST(RunFile, OptimizerMayBeReplacedByAKnownOne) {
 
   EXPECT_EQ(settings.name, "sgd");
   EXPECT_THAT(error_of<InputError>([&] { settings.use("adam"); }), HasSubstr("adamw, sgd"));
+}
+
+TEST(RunFile, SchemaIsThatOfTheReadersKeys) {
+  testing::expect_approved("../../docs/schemas/run.schema.json", json_text(run_file_schema(), 2) + "\n");
 }
 
 // Tables of a right file, unless the case has its own or leaves it out.

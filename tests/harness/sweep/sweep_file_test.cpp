@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_file.hpp"
 
+#include "harness/sweep/sweep_keys.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/matchers.hpp"
 #include "tests/temporary_folder.hpp"
@@ -43,7 +45,6 @@ schedule = "1f1b"
 optimizer = "adamw"
 balance = [2, 0, 3]
 lengths = [8, [4, 2]]
-process_memory_limit = 0.6
 )");
 
   EXPECT_EQ(sweep.name, folder_.path().filename().string() + "/sweep");
@@ -67,7 +68,6 @@ process_memory_limit = 0.6
   EXPECT_EQ(sweep.cells[0].changes.optimizer, "adamw");
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
-  EXPECT_THAT(sweep.notes, ElementsAre(HasSubstr("process_memory_limit: is ignored")));
   EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
 }
 
@@ -98,6 +98,10 @@ TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
   EXPECT_EQ(sweep.device, "cpu");
 }
 
+TEST(SweepFileSchema, IsThatOfTheReadersKeys) {
+  expect_approved("../../docs/schemas/sweep.schema.json", json_text(sweep_file_schema(), 2) + "\n");
+}
+
 TEST_F(ReadSweepFile, WhatIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("nothing to run"));
   expect_answers("sweep-files.txt", [&](const std::string& input) { return in_folder(folder_, refusal(input)); });
@@ -116,15 +120,17 @@ TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
   const std::string largest = std::to_string(largest_world), more = std::to_string(largest_world + 1);
 
   EXPECT_THAT(read("run = [\"a.toml\"]\nworld_sizes = [" + largest + "]\n").world_sizes, ElementsAre(largest_world));
-  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"), HasSubstr(more + " is not a world size"));
-  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"), HasSubstr("is not a world size"));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"),
+              HasSubstr("is " + more + "; it must be from 1 to " + largest));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"),
+              HasSubstr("it must be from 1 to " + largest));
 }
 
 TEST_F(ReadSweepFile, TheMostLayersOfAStageAreTakenAndNoneMore) {
   EXPECT_THAT(read(cell + "balance = [1, 1, " + std::to_string(most_layers) + "]\n").cells[0].changes.balance,
               ElementsAre(1, 1, most_layers));
   const std::string more = std::to_string(most_layers + 1);
-  EXPECT_THAT(refusal(cell + "balance = [1, 1, " + more + "]\n"), HasSubstr(more + " layers"));
+  EXPECT_THAT(refusal(cell + "balance = [1, 1, " + more + "]\n"), HasSubstr("is " + more + "; it must be from 0 to"));
 }
 
 TEST_F(ReadSweepFile, ACellThatIsGoneOnWithIsReadWithItsFirstPart) {
