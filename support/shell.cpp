@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
+#include "support/error.hpp"
 #include "support/plain_text.hpp"
 
 namespace plumbline {
@@ -22,6 +25,35 @@ std::string shell_word(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";
+}
+
+std::vector<std::string> shell_words(const std::string& line) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    const bool separates = quote == 0 && (c == ' ' || c == '\t' || c == '\n');
+    if (!separates && !in_word) words.emplace_back();
+    in_word = !separates;
+    if (separates) continue;
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+      words.back() += line[++i];
+    } else if (std::string_view(quote == 0 ? ";&|<>`$" : quote == '"' ? "`$" : "").find(c) != std::string_view::npos) {
+      throw InputError(
+          fmt::format("\"{}\": {} is for a shell, and a command is started without one; quote it, or give "
+                      "sh -c '...'",
+                      line, c));
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != 0) throw InputError(fmt::format("\"{}\": a quote ({}) is not closed", line, quote));
+  return words;
 }
 
 std::string shell_command(const std::vector<std::string>& words) {

@@ -15,6 +15,8 @@ class App;
 
 namespace plumbline {
 
+/// `trainers`: the folder of Plumbline's own.
+std::function<int()> add_init_command(CLI::App& app, const std::filesystem::path& trainers);
 /// `program`: as the user calls it; `trainers`: the default folder of the trainers; `harness`: version and commit of
 /// this program.
 std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program `plumbline`: sweep, merge, judge, compare, calibrate, report, doctor, schedule, record.
+// The program `plumbline`: init, sweep, merge, judge, compare, calibrate, report, doctor, schedule, record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
@@ -36,10 +36,11 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version_text("plumbline"));
   app.require_subcommand(1);
   app.footer(beside_text(program_folder()) +
-             help_end({"plumbline sweep fixtures/sweeps/default.toml", "plumbline sweep --help"},
+             help_end({"plumbline sweep fixtures/sweeps/default.toml", "plumbline help sweep"},
                       {.zero = "holds, also in part", .one = "does not hold, or is unstable"}));
 
   const std::map<std::string, std::function<int()>> commands = {
+      {"init", add_init_command(app, program_folder())},
       {"sweep", add_sweep_command(app, argv[0], program_folder(), harness_json())},
       {"compare", add_compare_command(app, harness_json())},
       {"judge", add_judge_command(app, harness_json())},

@@ -83,7 +83,7 @@ TEST(Components, HoldNoFileOfMoreThan600Lines) {
 TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
   const Findings findings = scan_texts(
       PLUMBLINE_SOURCE, "harness", {"plumbline-pipeline", "plumbline-reference", "mpirun", "mpiexec"},
-      {"harness/sweep/run_commands.hpp", "harness/launch/mpi_launcher.hpp", "harness/launch/default_launcher.cpp"});
+      {"harness/sweep/run_commands.hpp", "harness/sweep/first_sweep.cpp", "harness/launch/default_launcher.cpp"});
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 100u);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/shell.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <array>
 #include <cstdio>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -36,6 +39,14 @@ TEST(Shell, PlainWordsStayAsTheyAre) {
 TEST(Shell, AWordWithControlCharactersStaysOnOneLine) {
   const std::string word = "a\nb'\\\x1b\xC3\xA9";
   EXPECT_EQ(shell_word(word), "$'a\\x0ab\\'\\\\\\x1b\\xc3\\xa9'");
+}
+
+TEST(Shell, WordsAreSeparatedAndUnquotedAsAShellDoes) {
+  EXPECT_THAT(shell_words(" a  'b c' \"d \\\"e\" f\\ g'' ''"), ::testing::ElementsAre("a", "b c", "d \"e", "f g", ""));
+  EXPECT_THAT(shell_words(""), ::testing::IsEmpty());
+  EXPECT_THAT(shell_words("sh -c 'a && b'"), ::testing::ElementsAre("sh", "-c", "a && b"));
+  for (const std::string line : {"a 'b", "a && b", "a | b", "a > b", "a $B", "a \"`b`\""})
+    EXPECT_THAT(testing::error_of<InputError>([&] { shell_words(line); }), ::testing::HasSubstr(line)) << line;
 }
 
 }  // namespace

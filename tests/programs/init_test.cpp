@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A new user's way: plumbline init, the two commands that it prints, and a red case.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <regex>
+
+#include "support/files.hpp"
+#include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Init : public ::testing::Test {
+ protected:
+  Ended run(const std::string& command) const {
+    return end_of("( cd " + folder_.path().string() + " && PATH=" + bin() + ":$PATH && " + command + " )",
+                  folder_.path());
+  }
+  void script(const std::string& name, const std::string& body) {
+    fs::permissions(folder_.file(name, "#!/bin/bash\n" + body), fs::perms::owner_all);
+  }
+  /// The commands that init prints last.
+  static std::vector<std::string> next(const std::string& said) {
+    std::vector<std::string> commands;
+    const std::string text = said.substr(said.find("\nnext:\n"));
+    const std::regex line("\n  (plumbline [^#\n]*[^#\n ])");
+    for (std::sregex_iterator each(text.begin(), text.end(), line), end; each != end; ++each)
+      commands.push_back((*each)[1]);
+    return commands;
+  }
+  std::string sweep_file() const { return read_file(folder_ / "sweep.toml"); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Init, OfATextEndsInASweepThatHolds) {
+  folder_.file("book.txt", std::string(500, 'a') + std::string(500, 'b'));
+  const Ended made = run("plumbline init --text book.txt");
+
+  ASSERT_EQ(made.code, 0) << made.said;
+  EXPECT_THAT(sweep_file(), StartsWith("#:schema "));
+  const auto commands = next(made.said);
+  ASSERT_EQ(commands.size(), 2U);
+  for (const std::string& command : commands) {
+    const Ended ended = run(command);
+    EXPECT_EQ(ended.code, 0) << command << "\n" << ended.said;
+  }
+
+  const Ended again = run("plumbline init --text book.txt");
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.said, HasSubstr("sweep.toml: is there already"));
+}
+
+/// The trainers of somebody are Plumbline's, which take --record only.
+TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
+  const std::string quick = PLUMBLINE_FIXTURES "/runs/quick.toml";
+  const Ended made =
+      run("plumbline init --reference 'plumbline-reference " + quick +
+          "' --candidate 'plumbline-pipeline --transport threads --ranks 2 " + quick + " --schedule 1f1b'");
+
+  ASSERT_EQ(made.code, 0) << made.said;
+  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
+                               HasSubstr("candidate: starts, and records")));
+  EXPECT_THAT(sweep_file(),
+              AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\", \"{world}\""), HasSubstr("world_sizes = [2]"),
+                    HasSubstr("schedules = [\"1f1b\"]"), Not(HasSubstr("{level}")), Not(HasSubstr("norms"))));
+  const Ended swept = run(next(made.said).back());
+  EXPECT_EQ(swept.code, 0) << swept.said;
+}
+
+TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
+  script("one.sh", "echo 'one.sh: the data is missing' >&2; exit 3\n");
+  script("two.sh", "exit 0\n");
+  const Ended made = run("plumbline init --reference ./one.sh --candidate ./two.sh --ranks 2");
+
+  EXPECT_EQ(made.code, 1) << made.said;
+  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: ended with exit code 3: one.sh: the data is missing"),
+                               HasSubstr("candidate: ran, but wrote no record"), HasSubstr("written: sweep.toml")));
+  EXPECT_THAT(sweep_file(), HasSubstr("reference = [\"./one.sh\""));
+}
+
+TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
+  script("two.sh", "exit 0\n");
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"", "give --reference and --candidate"},
+      {"--reference ./two.sh", "--reference requires --candidate"},
+      {"--reference ./none.sh --candidate ./two.sh --ranks 2", "there is no program "},
+      {"--reference no-such-program --candidate ./two.sh --ranks 2", "no-such-program is not on this machine's PATH"},
+      {"--reference ./two.sh --candidate ./two.sh", "give --ranks N"},
+      {"--reference './two.sh && true' --candidate ./two.sh --ranks 2", "is for a shell"},
+      {"--reference './two.sh {wrold}' --candidate ./two.sh --ranks 2", "did you mean {world}?"},
+      {"--text none.txt", "none.txt: no such file"},
+      {"--text two.sh", "a first sweep needs 65 or more"}};
+  for (const auto& [options, words] : mistakes) {
+    const Ended ended = run("plumbline init " + options);
+
+    EXPECT_EQ(ended.code, 2) << options;
+    EXPECT_THAT(ended.said, HasSubstr(words)) << options;
+    EXPECT_FALSE(fs::exists(folder_ / "sweep.toml")) << options;
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing
