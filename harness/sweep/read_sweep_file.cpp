@@ -40,10 +40,10 @@ fs::path file_in(const TomlTable& table, const std::string& key, const fs::path&
 
 /// A schedule's canonical name, or a schedule file's path from here. Throws InputError for an unknown name and a
 /// missing file.
-std::string schedule_at(const TomlTable& table, const std::string& key, const std::string& text,
-                           const fs::path& folder) {
+std::string schedule_in(const TomlTable& table, const std::string& key, const std::string& text,
+                        const fs::path& folder) {
   if (!names_schedule_file(text)) {
-    if (const auto name = plumbline::known_schedule(text)) return *name;  // accepts names of torch and papers
+    if (const auto name = known_schedule(text)) return *name;  // accepts names of torch and papers
     refuse_key(table, key, unknown_schedule_words(text));
   }
   return file_in(table, key, folder, text, "schedule").string();
@@ -65,7 +65,7 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
   cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
   cell.world_size = table.integer("resume_world").value_or(cell.world_size);
   if (const auto schedule = table.text("resume_schedule"))
-    cell.schedule = schedule_at(table, "resume_schedule", *schedule, folder);
+    cell.schedule = schedule_in(table, "resume_schedule", *schedule, folder);
 }
 
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
@@ -84,7 +84,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   if (reference_begins && !table.has("resume_schedule"))
     refuse_key(table, "resume_schedule",
                "is missing; it names the schedule with which the run continues after the reference");
-  if (cell.schedule && !reference_begins) cell.schedule = schedule_at(table, "schedule", *cell.schedule, folder);
+  if (cell.schedule && !reference_begins) cell.schedule = schedule_in(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
   cell.changes.granularity = table.text("granularity");
   cell.changes.partition = table.text("partition");
@@ -158,7 +158,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   need_distinct(table, "run", sweep.runs);
   sweep.world_sizes = table.integers("world_sizes").value_or(std::vector<std::int64_t>{});
   for (const auto& schedule : table.texts("schedules").value_or(none))
-    sweep.schedules.push_back(schedule_at(table, "schedules", schedule, folder));
+    sweep.schedules.push_back(schedule_in(table, "schedules", schedule, folder));
   need_distinct(table, "schedules", sweep.schedules);
   read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
