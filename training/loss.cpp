@@ -47,10 +47,10 @@ struct LossBackward final : torch::autograd::Node {
     const std::lock_guard<std::mutex> lock(mutex_);  // required of a node that frees saved tensors
     variable_list result(num_outputs());
     if (!gradients[0].defined()) return result;
-    if (gradients[0].is_cpu() && gradients[0].item<double>() != 1) {
-      throw std::logic_error("a backward pass begins at the loss, with the gradient 1");
-    }
+    const at::NoGradGuard no_graph;
     result[0] = std::exchange(gradient_, at::Tensor());
+    // It is 1 in a backward pass that begins at the loss; only on a CPU does the host know.
+    if (!gradients[0].is_cpu() || gradients[0].item<double>() != 1) result[0].mul_(gradients[0]);
     return result;
   }
 

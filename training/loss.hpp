@@ -16,7 +16,7 @@ at::ScalarType loss_dtype(at::ScalarType dtype);
 /// logits [batch, sequence, vocabulary], labels int64 [batch, sequence] (already shifted, -100 = not valid). Returns a
 /// scalar in loss_dtype of the logits; bfloat16 logits are widened first, so that sum and exponentials are float32.
 /// Rows are processed in chunks, bit-identical to cross_entropy over all of them. With autograd the logits are
-/// overwritten with their gradient, and the backward pass must begin at the loss: with the gradient 1.
+/// overwritten with their gradient.
 at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t valid_tokens_of_step);
 
 }  // namespace plumbline

@@ -158,9 +158,13 @@ TEST(TokenWeightedLoss, NeedsOneChunkBesidesTheLogits) {
   }
 }
 
-TEST(TokenWeightedLoss, RefusesABackwardPassThatBeginsElsewhere) {
-  const at::Tensor loss = token_weighted_loss(lively_logits().clone(), labels_of({{1, 3, -100}, {-100, 0, 2}}), 10);
-  EXPECT_THROW(loss.mul(2).backward(), std::logic_error);
+TEST(TokenWeightedLoss, ItsGradientIsScaledByTheOneThatComes) {
+  const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
+  const at::Tensor logits = lively_logits(), twice = lively_logits();
+  token_weighted_loss(logits.clone(), labels, 10).backward();
+  token_weighted_loss(twice.clone(), labels, 10).mul(2).backward();
+
+  EXPECT_TRUE(twice.grad().equal(logits.grad().mul(2)));
 }
 
 TEST(TokenWeightedLoss, RefusesAStepWithoutAValidToken) {
