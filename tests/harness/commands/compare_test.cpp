@@ -111,7 +111,7 @@ TEST(Compare, OrdinaryDataHoldWithAWarning) {
            for (auto& row : rank.steps) ++row.valid_tokens;
          }
        }},
-      {"microbatches 0 and 3 of step 0 hold the same ids and labels",
+      {"microbatches 0 and 3 of step 0 have the same ids and labels",
        [](SyntheticRun& run) {
          for (auto& rank : run.ranks) {
            for (auto& row : rank.microbatches) {

@@ -101,10 +101,10 @@ TEST_F(BenchTest, EachGapIsReportedByItself) {
       {"losses cannot distinguish token weighting from a mean of means", of_each([](auto& row) {
          if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
        })},
-      {"microbatches 0 and 3 of step 0 hold the same ids and labels", of_each([&](auto& row) {
+      {"microbatches 0 and 3 of step 0 have the same ids and labels", of_each([&](auto& row) {
          if (row.step == 0 && row.microbatch == 3) row.data_digest = first;
        })},
-      {"microbatches 2 and 3 of step 1 hold the same ids and labels", of_each([&](auto& row) {
+      {"microbatches 2 and 3 of step 1 have the same ids and labels", of_each([&](auto& row) {
          if (row.step == 1 && row.microbatch == 3) row.data_digest = third;
        })},
       {"the run has only one step", [&] { keep_first_step(cell.reference); }},

@@ -251,9 +251,9 @@ TEST(Judge, StepsOfAThinnedRecordAlsoHaveTheRunsNumber) {
     EXPECT_THAT(words, ::testing::EndsWith(" (step 4 of the run)"));
   for (const auto& check : verdict.checks) {
     const bool of_completion = check.name == "completion";
-    EXPECT_EQ(
-        std::ranges::count_if(check.not_shown, [](const auto& line) { return line.starts_with("steps in between"); }),
-        of_completion ? 1 : 0)
+    EXPECT_EQ(std::ranges::count_if(check.not_shown,
+                                    [](const auto& line) { return line.starts_with("the steps in between"); }),
+              of_completion ? 1 : 0)
         << check.name;
   }
 }
@@ -378,7 +378,7 @@ TEST(Judge, APipelineAsReferenceHasNoActivationModel) {
     if (!of_one_rank) cell.reference.manifest["role"] = "external";
     for (ActionRow& row : cell.reference.rows(&RankRecord::actions)) row.end_ns += 1;
     EXPECT_THAT(expect_outcome(cell, "memory", Outcome::does_not_apply).reason,
-                HasSubstr(of_one_rank ? "(world size 1)" : "(world size 2)"));
+                HasSubstr(of_one_rank ? "a pipeline of 1 ranks" : "a pipeline of 2 ranks"));
   }
 }
 

@@ -57,7 +57,7 @@ TEST(ReplayedNorms, MustBeTheCandidates) {
   ReplayedCell cell;
   cell.reference.manifest["norms_from"] = {{"run_id", "another"}, {"rank", 0}, {"digest", other_digest}};
   const CellVerdict verdict = cell.judge();
-  EXPECT_THAT(result_of(verdict, "gradient_norm").reason, HasSubstr("the norms of another run (another)"));
+  EXPECT_THAT(result_of(verdict, "gradient_norm").reason, HasSubstr("another run's norms (another)"));
   EXPECT_FALSE(verdict.holds);
   tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
   EXPECT_EQ(cell.judge().first_divergence->item, "model.norm.weight") << "the cause comes first";

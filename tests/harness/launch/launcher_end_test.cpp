@@ -227,7 +227,7 @@ class LauncherOfAProgram : public LaunchTest {
 
 TEST_F(LauncherOfAProgram, ThatStartedNothingIsBlamed) {
   EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
-                                                 HasSubstr("no process of rank was seen of the 2 asked for")));
+                                                 HasSubstr("no process of rank was seen of the 2 requested")));
   EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
               AllOf(HasSubstr("ended with code 5 and started nothing"), HasSubstr("it printed: no such host"),
                     HasSubstr(in("command.txt"))));

@@ -103,7 +103,7 @@ TEST(LauncherFault, OneProcessInsteadOfSeveral) {
   one.world_size = 1;
 
   EXPECT_EQ(fault(one),
-            "mpirun started one process of plumbline-pipeline , but 3 were requested; correct the key launcher of the "
+            "mpirun started one process of plumbline-pipeline, but 3 were requested; correct the key launcher of the "
             "sweep file");
 }
 
@@ -138,9 +138,9 @@ prterun detected that one or more processes exited with non-zero status,
 TEST(LauncherFault, FewerOrMoreRanks) {
   LauncherSight other = sight();
   other.world_size = 2;
-  EXPECT_THAT(fault(other), HasSubstr("mpirun started 2 ranks , but 3 were requested"));
+  EXPECT_THAT(fault(other), HasSubstr("mpirun started 2 ranks, but 3 were requested"));
   other.world_size = 4;
-  EXPECT_THAT(fault(other), HasSubstr("mpirun started 4 ranks , but 3 were requested"));
+  EXPECT_THAT(fault(other), HasSubstr("mpirun started 4 ranks, but 3 were requested"));
 }
 
 TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {

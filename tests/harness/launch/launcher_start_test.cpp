@@ -88,7 +88,7 @@ TEST_F(LaunchedCommand, RunsInTheFolderThatIsAskedFor) {
   EXPECT_EQ(said(), fs::canonical(given_.working_folder).string() + "\n");
 
   fs::remove(given_.working_folder);
-  EXPECT_THAT(error_of<SystemError>([&] { run("exit 0", 0); }), HasSubstr("cannot be started (No such file"));
+  EXPECT_THAT(error_of<SystemError>([&] { run("exit 0", 0); }), HasSubstr("cannot start (No such file"));
 }
 
 TEST_F(LaunchedCommand, LeavesNoFileOpenAndNoProcessUnreaped) {
@@ -100,8 +100,7 @@ TEST_F(LaunchedCommand, LeavesNoFileOpenAndNoProcessUnreaped) {
 
   run("exit 0", 0);
   EXPECT_EQ(open_files(), before);
-  EXPECT_THAT(error_of<SystemError>([&] { run_command({broken.string()}, 0); }),
-              HasSubstr("broken: cannot be started"));
+  EXPECT_THAT(error_of<SystemError>([&] { run_command({broken.string()}, 0); }), HasSubstr("broken: cannot start"));
   EXPECT_EQ(open_files(), before);
 
   pid_t left = 0;  // its end may be just coming

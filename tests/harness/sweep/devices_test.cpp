@@ -53,8 +53,8 @@ TEST_F(Devices, MoreJobsThanVisibleGpusAreRefused) {
     const char* visible;
     const char* words;
   };
-  for (const auto& [visible, words] : {Case{"2,3", "may use 2 GPUs (2,3)"}, Case{"5", "may use 1 GPU (5)"},
-                                       Case{"1,2,-1,3,4", "may use 2 GPUs (1,2)"}}) {
+  for (const auto& [visible, words] : {Case{"2,3", "may use only 2 GPUs (2,3)"}, Case{"5", "may use only 1 GPU (5)"},
+                                       Case{"1,2,-1,3,4", "may use only 2 GPUs (1,2)"}}) {
     setenv(variable, visible, 1);
     options_.jobs = 4;
     EXPECT_THAT(error_of<SystemError>([&] { run(); }), AllOf(HasSubstr("--jobs 4: "), HasSubstr(words)));

@@ -157,7 +157,7 @@ TEST_F(FilesInPlan, StagesWithDifferentOrdersFollowThePartition) {
 TEST_F(FilesInPlan, BadFilesAreRefusedBeforeAnythingRuns) {
   folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
   EXPECT_THAT(refusal(matrix("\"circle.csv\"")), AllOf(HasSubstr("circle.csv: rank 0"), HasSubstr("in a cycle")));
-  EXPECT_THAT(refusal(matrix("\"none.csv\"")), HasSubstr("there is no schedule file"));
+  EXPECT_THAT(refusal(matrix("\"none.csv\"")), HasSubstr("no such schedule file"));
   folder_.file("mine.csv", ascending);
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 3\nschedule = \"mine.csv\"\n"),
               HasSubstr("start it with a world size of 2"));

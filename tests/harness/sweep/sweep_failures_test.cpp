@@ -215,7 +215,7 @@ TEST_F(SweepFailures, ALauncherThatStartsTooFewProcessesStopsTheSweep) {
       "ended $record $me ok 0; exit 0; }\n");
 
   EXPECT_THAT(error_of<SystemError>([&] { run(); }),
-              AllOf(HasSubstr("started one process of plumbline-pipeline where 2 were requested"),
+              AllOf(HasSubstr("started one process of plumbline-pipeline, but 2 were requested"),
                     HasSubstr("0 of 1 cases"), HasSubstr("continue with:\n  ")));
 
   EXPECT_FALSE(read_verdict(out_ / "verdict.json").holds);

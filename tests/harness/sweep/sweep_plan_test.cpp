@@ -369,7 +369,8 @@ TEST_F(MakePlan, ABalanceOfHalvesAddsUpToHalves) {
 
   EXPECT_THAT(plan(cell + "balance = [3, 7]\n").cells, SizeIs(1));
   EXPECT_THAT(refusal(cell + "balance = [2, 3]\n"),
-              AllOf(HasSubstr("5 half layers, the model"), HasSubstr("has 10; write twice each number")));
+              AllOf(HasSubstr("5 half layers, the model"),
+                    HasSubstr("has 10; a half layer counts as one: double each number")));
 }
 
 }  // namespace

@@ -191,8 +191,8 @@ TEST(GradientNorm, OfAnotherTypeGetsAdvice) {
   for (RankRecord& rank : cell.candidate.ranks) rank.steps[1].gradient_norm = static_cast<double>(largest);
 
   EXPECT_THAT(expect_fails(cell, "gradient_norm", {.step = 1}).words,
-              HasSubstr("it is their largest element; only the 2-norm is judged: if the trainer clips by another, give "
-                        "Record(clip_norm=None)"));
+              HasSubstr("it is their largest element; only the 2-norm is judged; if the trainer clips by another norm, "
+                        "use Record(clip_norm=None)"));
 }
 
 // The coefficient follows from the norm, on whatever ranks the two show.

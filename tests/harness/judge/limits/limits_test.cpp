@@ -235,7 +235,7 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "ceiling"; }),
-              HasSubstr(named + "something else determines its limit"));
+              HasSubstr("of step 0: something else determines its limit"));
   EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }), HasSubstr("its factor is 40, its left_out makes 4"));
 }
 

@@ -206,7 +206,7 @@ TEST(CalibratedTier, OtherKernelsOnlyDropTheActivationMemoryModel) {
   const auto memory = result_of(law.compare(), "memory");
 
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
-  EXPECT_THAT(memory.reason, HasSubstr("not inspected: activations by the activation memory model"));
+  EXPECT_THAT(memory.reason, HasSubstr("not inspected: activation peaks: the activation memory model"));
   EXPECT_THAT(memory.reason, HasSubstr("cpu_model_number null against 7"));
   EXPECT_THAT(failing_checks(state.compare()), ElementsAre("memory"));
 }

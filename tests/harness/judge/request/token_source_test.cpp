@@ -260,7 +260,7 @@ TEST(TokenSource, ChangedFilesAreNamed) {
   empty.files.clear();
   empty.sizes.clear();
 
-  EXPECT_THAT(refusal(gone), HasSubstr("gone.bin: the data cannot be read again"));
+  EXPECT_THAT(refusal(gone), HasSubstr("gone.bin: cannot read the data again"));
   EXPECT_THAT(refusal(grown), HasSubstr("has 4 bytes, but had 5"));
   EXPECT_THAT(refusal(shrunk), HasSubstr("has 4 bytes, but had 3"));
   EXPECT_THAT(refusal(odd), HasSubstr("not a whole number"));
