@@ -138,7 +138,7 @@ TEST_F(Evaluating, RefusesInvalidValidationDataBeforeTheFirstStep) {
 
   EXPECT_THAT(refusal(trained_on + "[evaluate]\nevery = 1\n"), HasSubstr("data.validation: is missing"));
   EXPECT_THAT(refusal(trained_on + "validation = \"none.txt\"\n"), HasSubstr("none.txt"));
-  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 0\n"), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 0\n"), HasSubstr("it must be from 1 to "));
   EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 1000\n"), HasSubstr("too short"));
   EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nevry = 1\n"), HasSubstr("did you mean every?"));
 }

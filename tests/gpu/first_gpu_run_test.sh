@@ -63,7 +63,7 @@ echo '  can: ["sweep over commands"]' >"$bin/doctor"
 code=0
 PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 ((code == 3)) || fail "without a GPU the exit code is $code"
-grep -q 'no GPU that can be used' "$work/said" || fail "it is not said that there is no GPU"
+grep -q 'this machine has no usable GPU' "$work/said" || fail "it is not said that there is no GPU"
 
 echo '  can: ["train on one GPU (--device cuda)"]' >"$bin/doctor"
 mkdir "$work/mine" && touch "$work/mine/precious"

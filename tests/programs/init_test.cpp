@@ -93,8 +93,8 @@ TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"", "give --reference and --candidate"},
       {"--reference ./two.sh", "--reference requires --candidate"},
-      {"--reference ./none.sh --candidate ./two.sh --ranks 2", "there is no program "},
-      {"--reference no-such-program --candidate ./two.sh --ranks 2", "no-such-program is not on this machine's PATH"},
+      {"--reference ./none.sh --candidate ./two.sh --ranks 2", "no such program: "},
+      {"--reference no-such-program --candidate ./two.sh --ranks 2", "no-such-program is not on PATH"},
       {"--reference ./two.sh --candidate ./two.sh", "give --ranks N"},
       {"--reference './two.sh && true' --candidate ./two.sh --ranks 2", "is for a shell"},
       {"--reference './two.sh {wrold}' --candidate ./two.sh --ranks 2", "did you mean {world}?"},

@@ -62,7 +62,7 @@ has "$page" '<a href="../index.html">All pages</a>'
 has "$rows_of_page" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4</td><td>137</td><td>1.05</td><td>rank 4, was killed</td></tr>'
 has "$said" 'not as expected: hangs end rank 1 of 2'
 echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
-has "$(cat "$work/error")" 'has no rows'
+has "$(cat "$work/error")" 'is empty'
 
 # The index of pages: red where one of them is.
 mkdir "$work/pages" && mv "$work/page.html" "$work/pages"

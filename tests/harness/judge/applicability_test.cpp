@@ -141,7 +141,7 @@ TEST(Requirements, OfOwnRecordsAndOfOthers) {
 TEST(Requirements, AnUnknownCheckNamesTheNearestOrAll) {
   EXPECT_THAT(error_of<InputError>([] { judging::check_of("los"); }), ::testing::HasSubstr("did you mean `loss`?"));
   EXPECT_THAT(error_of<InputError>([] { judging::check_of("zzzzzzzzzzzz"); }),
-              ::testing::HasSubstr("there are as_asked, completion"));
+              ::testing::HasSubstr("the checks are as_asked, completion"));
 }
 
 }  // namespace

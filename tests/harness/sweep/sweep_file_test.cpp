@@ -72,7 +72,7 @@ lengths = [8, [4, 2]]
   EXPECT_EQ(sweep.cells[0].changes.optimizer, "adamw");
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
-  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:15:7"), HasSubstr("cell[0].run")));
+  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:17:7"), HasSubstr("cell[0].run")));
 }
 
 TEST_F(ReadSweepFile, SchedulesInTurnAndPartitionAreRead) {

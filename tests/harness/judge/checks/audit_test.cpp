@@ -64,7 +64,7 @@ TEST(AuditCheck, NamesWhatIsNotJudgedOnce) {
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest.erase("learning_rate_schedule");
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
 
-  EXPECT_THAT(result_of(cell.judge(), "audit").not_shown, ::testing::ElementsAre(HasSubstr("learning rates: ")));
+  EXPECT_THAT(result_of(cell.judge(), "audit").not_shown, ::testing::ElementsAre(HasSubstr("learning rates (")));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(Conformance, TheOrderOfSummingIsThatOfTheList) {
     run->manifest["schedule"]["accumulation_digest"] = other_digest;
   }
   EXPECT_THAT(result_of(cell.judge(), "conformance").reason,
-              HasSubstr("not that of the list's backward passes (expected ascending, got listed, " + other_digest));
+              HasSubstr("not the order of the list's backward passes (expected ascending, got listed, " + other_digest));
 
   SyntheticCell backwards;
   std::string csv = to_csv(make_schedule("afab", 2, synthetic_microbatches));

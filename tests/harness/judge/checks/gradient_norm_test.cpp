@@ -176,7 +176,7 @@ TEST(GradientNorm, ThatFitsItsOwnGradientsSaysIfTheTwoDiffer) {
 
     const std::string reason = expect_outcome(cell, "gradient_norm", Outcome::holds).reason;
 
-    EXPECT_EQ(reason.find("Each is that of its own gradients; in step 0 the two differ by a factor of 4 because the "
+    EXPECT_EQ(reason.find("Each follows from its own gradients; in step 0 the two differ by a factor of 4 because the "
                           "gradients do") != std::string::npos,
               factor == 4.0)
         << reason;
