@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 state=.deps # git-ignored: LibTorch, what the system lacks, and the logs of the set-up
 [[ :$PATH: == *":$PWD/$state/tools/bin:"* ]] || PATH=$PWD/$state/tools/bin:$PATH # CMake, Ninja and MPI of scripts/dependencies, where it brought them
 
-# Compiled Python is kept beside the sources of nobody: without it each process that imports torch compiles it for seconds.
+# Compiled Python goes into a folder of its own. Without it, every process that imports torch compiles it for seconds.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$PWD/$state/bytecode
 

@@ -29,6 +29,13 @@ at::Tensor as_tensor(std::span<const std::int64_t> numbers, std::int64_t batch, 
   return tensor;
 }
 
+/// For each label of a row that begins at `begin`: other than 0 if it is ignored.
+std::vector<std::int64_t> ignored_labels(const Tokens& ignored, std::int64_t begin, std::int64_t length) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(length));
+  ignored.read(begin + 1, bytes);  // a label is the next token
+  return bytes;
+}
+
 }  // namespace
 
 BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens, std::optional<Tokens> ignored)
@@ -125,9 +132,9 @@ std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t ind
     if (masked(index)) continue;
     std::copy_n(read.begin() + 1, length, labels.begin() + place);
     if (!ignored_) continue;
-    ignored_->read(begins[row], read);
-    for (std::int64_t i = 0; i < length; ++i) {
-      if (read[static_cast<std::size_t>(i + 1)] != 0) labels[static_cast<std::size_t>(place + i)] = ignored_label;
+    const std::vector<std::int64_t> ignored = ignored_labels(*ignored_, begins[row], length);
+    for (std::size_t i = 0; i < ignored.size(); ++i) {
+      if (ignored[i] != 0) labels[static_cast<std::size_t>(place) + i] = ignored_label;
     }
   }
   return both;
@@ -140,7 +147,7 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
   const std::int64_t rows_held = batch(microbatch);
   const std::int64_t sequence = sequence_length(microbatch);
   return {as_tensor(halves.first(half), rows_held, sequence), as_tensor(halves.subspan(half), rows_held, sequence),
-          tokens(microbatch), valid_tokens(step, microbatch)};
+          tokens(microbatch), std::ssize(both) / 2 - std::ranges::count(halves.subspan(half), ignored_label)};
 }
 
 std::int64_t BatchPlan::labels_of(std::int64_t step, std::int64_t index) const {
@@ -148,11 +155,9 @@ std::int64_t BatchPlan::labels_of(std::int64_t step, std::int64_t index) const {
   std::int64_t labels = std::accumulate(rows(index).begin(), rows(index).end(), std::int64_t{0});
   if (!ignored_) return labels;
   const std::vector<std::int64_t> begins = positions(step, index);
-  std::vector<std::int64_t> read;
   for (std::size_t row = 0; row < begins.size(); ++row) {
-    read.resize(static_cast<std::size_t>(rows(index)[row]));
-    ignored_->read(begins[row] + 1, read);
-    labels -= std::ranges::count_if(read, [](std::int64_t byte) { return byte != 0; });
+    const std::vector<std::int64_t> ignored = ignored_labels(*ignored_, begins[row], rows(index)[row]);
+    labels -= std::ssize(ignored) - std::ranges::count(ignored, 0);
   }
   return labels;
 }
@@ -173,11 +178,12 @@ std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
     if (masked(index)) continue;
     const std::vector<std::int64_t> begins = positions(step, index);
     for (std::size_t row = 0; row < begins.size(); ++row) {
-      read.resize(static_cast<std::size_t>(rows(index)[row]));
+      std::int64_t length = rows(index)[row];
       if (ignored_) {  // ids after the row's last label are not live
-        ignored_->read(begins[row] + 1, read);
-        while (!read.empty() && read.back() != 0) read.pop_back();
+        const std::vector<std::int64_t> ignored = ignored_labels(*ignored_, begins[row], length);
+        while (length > 0 && ignored[static_cast<std::size_t>(length - 1)] != 0) --length;
       }
+      read.resize(static_cast<std::size_t>(length));
       tokens_.read(begins[row], read);
       for (const std::int64_t number : read) {
         const auto id = static_cast<std::size_t>(number);

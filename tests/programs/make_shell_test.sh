@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# make_shell_test.sh SHELL: a make that is told to end leaves nothing running; what a command ends with is what make tells.
+# make_shell_test.sh SHELL: a make that gets SIGTERM leaves nothing running, and make passes on the exit code of a command.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'kill $(cat "$folder/pid" 2>/dev/null) 2>/dev/null || true; rm -rf "$folder"' EXIT

@@ -162,7 +162,8 @@ TEST_F(FilesInPlan, BadFilesAreRefusedBeforeAnythingRuns) {
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 3\nschedule = \"mine.csv\"\n"),
               HasSubstr("start it with a world size of 2"));
   EXPECT_THAT(refusal(matrix("\"mine.csv\"", "[1, 4]")), HasSubstr("no case of the matrix is possible"));
-  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2]\nin_turn = [\"mine.csv\"]\n"), HasSubstr("is unknown; give one of"));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2]\nin_turn = [\"mine.csv\"]\n"),
+              HasSubstr("is unknown; give one of"));
 }
 
 TEST_F(FilesInPlan, ARunFilesListIsReadFromItsFolder) {

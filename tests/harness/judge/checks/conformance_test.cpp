@@ -128,8 +128,9 @@ TEST(Conformance, TheOrderOfSummingIsThatOfTheList) {
     run->manifest["schedule"]["accumulation"] = "listed";
     run->manifest["schedule"]["accumulation_digest"] = other_digest;
   }
-  EXPECT_THAT(result_of(cell.judge(), "conformance").reason,
-              HasSubstr("not the order of the list's backward passes (expected ascending, got listed, " + other_digest));
+  EXPECT_THAT(
+      result_of(cell.judge(), "conformance").reason,
+      HasSubstr("not the order of the list's backward passes (expected ascending, got listed, " + other_digest));
 
   SyntheticCell backwards;
   std::string csv = to_csv(make_schedule("afab", 2, synthetic_microbatches));

@@ -244,10 +244,12 @@ INSTANTIATE_TEST_SUITE_P(
     , ImpossibleNumber,
     ::testing::Values(
         Impossible{"negative", [](SyntheticRun& run) { run.ranks[2].microbatches[first_of_step_1].loss = -0.6F; },
-                   "rank-2/microbatches.csv:7: step 1, microbatch 0, rank 2, loss: a sum of cross-entropies cannot have this value",
+                   "rank-2/microbatches.csv:7: step 1, microbatch 0, rank 2, loss: a sum of cross-entropies cannot "
+                   "have this value",
                    "is never below 0, got -0.6)"},
         Impossible{"masked", [](SyntheticRun& run) { run.ranks[2].microbatches[first_of_step_1 + 4].loss = 0.5F; },
-                   "rank-2/microbatches.csv:11: step 1, microbatch 4, rank 2, loss: a sum of cross-entropies cannot have this value",
+                   "rank-2/microbatches.csv:11: step 1, microbatch 4, rank 2, loss: a sum of cross-entropies cannot "
+                   "have this value",
                    "(expected 0, without a valid token, got 0.5)"},
         Impossible{"no_number", [](SyntheticRun& run) { run.ranks[2].microbatches[first_of_step_1].loss = NAN; },
                    "rank-2/microbatches.csv:7: step 1, microbatch 0, rank 2, loss: not finite", "got nan)"},
