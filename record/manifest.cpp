@@ -96,7 +96,7 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
   if (!manifest.stages.empty()) return;
   std::string words = "must list at least one stage";
   for (const NotRecorded& lacking : manifest.not_recorded)
-    words += fmt::format("; its recorder could not see {}: {}", lacking.what, lacking.why);
+    words += fmt::format("; not recorded: {} ({})", lacking.what, lacking.why);
   keys.fail("stages", words);
 }
 

@@ -160,7 +160,7 @@ std::string claim(const Verdict& verdict) {
   if (verdict.holds)
     return claim_of_holding(verdict) +
            (missing.empty() ? ""
-                            : fmt::format(" Checks of what the recorder could not see were not judged: {}.", missing));
+                            : fmt::format(" Not judged, because it was not recorded: {}.", missing));
   const auto cells = std::ssize(verdict.cells);
   const auto failing =
       std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });

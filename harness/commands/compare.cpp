@@ -6,9 +6,7 @@
 #include <iostream>
 
 #include "harness/judge/judge.hpp"
-#include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
-#include "harness/judge/replicas.hpp"
 #include "harness/sweep/localize.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "record/mesh.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/commands/commands.hpp"
-#include "harness/judge/claims.hpp"
-#include "harness/judge/facts/columns.hpp"
+#include "harness/judge/checks/checks.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "record/columns.hpp"
 #include "record/not_recorded.hpp"
 #include "support/text.hpp"

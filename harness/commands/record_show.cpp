@@ -4,7 +4,6 @@
 
 #include "harness/commands/commands.hpp"
 #include "harness/judge/facts/fact.hpp"
-#include "harness/judge/facts/recorded.hpp"
 #include "record/manifest.hpp"
 #include "record/record_stream.hpp"
 #include "support/error.hpp"

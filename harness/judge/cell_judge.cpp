@@ -11,13 +11,12 @@
 #include <utility>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/claims.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/evidence/clipping.hpp"
-#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "harness/judge/hints/hints.hpp"
-#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/judge/settings.hpp"
 #include "record/manifest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"

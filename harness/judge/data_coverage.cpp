@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/judge/check_result_builder.hpp"
-#include "harness/judge/evidence/record_index.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "harness/judge/cell_judge.hpp"
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/facts/tensor_rules.hpp"
-#include "harness/judge/replicas.hpp"
+#include "harness/judge/facts/expected.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
 #include "support/error.hpp"
@@ -47,8 +46,8 @@ bool is_whole(const RecordReading& reading) {
          reading.record()->manifest.level >= RecordLevel::full;
 }
 
-/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)". Empty if all is
-/// equal.
+/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)"; the first few. Empty
+/// if all is equal.
 std::string words_on_machines(const Record& reference, const Record& candidate) {
   std::vector<std::string> words;
   const auto torch = why_other_torch(reference.manifest, candidate.manifest);
@@ -58,6 +57,12 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
     const std::string name = key.substr(key.find('/') + 1);
     if (!torch || !of_torch) words.push_back(fmt::format("{} {} against {}", name, theirs, mine));
   }
+  constexpr std::size_t most = 3;
+  if (words.size() > most) {
+    const std::size_t more = words.size() - most;
+    words.resize(most);
+    words.push_back(fmt::format("and {} in manifest.json", quantity(static_cast<std::int64_t>(more), "other difference")));
+  }
   return join(words, "; ");
 }
 
@@ -66,12 +71,10 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
 void name_other_machines(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   Finding& first = *verdict.first_divergence;
-  const bool of_values = first.level.starts_with("R");
-  if (!of_values && first.level != "completion") return;
+  if (!first.level.starts_with("R") && first.level != "completion") return;
   const std::string machines = words_on_machines(*reference.record(), *candidate.record());
   if (machines.empty()) return;
-  const std::string kernels = "other kernels are possible: " + machines;
-  first.words = of_values ? fmt::format("{}; {}", kernels, first.words) : fmt::format("{}; {}", first.words, kernels);
+  first.words += "; other kernels are possible: " + machines;
 }
 
 /// A recorder's notes may explain the cause: replaced parameters, units that run in another order than listed.
@@ -95,11 +98,11 @@ void add_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& 
     verdict.not_recorded.push_back({whose, entry.what, entry.why, manifest.version_of("torch"), entry.from_step});
 }
 
-/// Reports steps that were not recorded, and what the recorder could not see.
+/// Reports steps and kinds of rows that were not recorded.
 void report_skipped_parts(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
   for (const auto& [what, why, from_step] : manifest.not_recorded)
-    left_out.push_back(fmt::format("{}, which the recorder could not see: {}", what, why));
+    left_out.push_back(fmt::format("{} (not recorded: {})", what, why));
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
     left_out.push_back(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/replicas.hpp"
+#include "harness/judge/cell_judge.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "record/mesh.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/settings.hpp"
+#include "harness/judge/comparability.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 #include <string_view>
 
-#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "support/json_text.hpp"
 #include "support/llama_keys.hpp"
 #include "support/numbers.hpp"

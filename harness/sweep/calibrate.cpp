@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "harness/launch/last_error_line.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/sweep/run_commands.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/judge/cell_plan.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "record/verdict.hpp"
 

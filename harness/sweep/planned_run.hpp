@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/cell_plan.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "schedule/schedule.hpp"
 

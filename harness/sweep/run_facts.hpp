@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/judge/request/request.hpp"
-#include "harness/judge/request/requested_partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "support/json.hpp"

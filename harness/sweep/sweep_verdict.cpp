@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"

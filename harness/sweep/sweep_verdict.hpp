@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/cell_plan.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/judge/data_coverage.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"

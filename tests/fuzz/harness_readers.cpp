@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the harness is told and what it keeps: sweep file, request, sweep.json, calibration.
-#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "harness/judge/request/request.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_file.hpp"

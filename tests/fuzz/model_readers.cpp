@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "harness/sweep/run_variant.hpp"

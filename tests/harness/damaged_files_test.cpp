@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_plan.hpp"

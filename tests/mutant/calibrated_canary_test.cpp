@@ -16,7 +16,6 @@
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "harness/launch/default_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"

@@ -3,7 +3,7 @@
 // detected.
 #include <gtest/gtest.h>
 
-#include "harness/judge/request/requested_partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "model/unit.hpp"
 #include "pipeline/partition.hpp"
 

@@ -211,7 +211,7 @@ TEST(Manifest, WithoutAStageItSaysWhatTheRecorderCouldNotSee) {
   EXPECT_THAT(refusal(json), HasSubstr("key stages: must list at least one stage"));
   json["role"] = "external";
   json["not_recorded"] = {{{"what", "parameters"}, {"why", "torch 3.0 has no named_parameters"}}};
-  EXPECT_THAT(refusal(json), HasSubstr("; its recorder could not see parameters: torch 3.0 has no named_parameters"));
+  EXPECT_THAT(refusal(json), HasSubstr("; not recorded: parameters (torch 3.0 has no named_parameters"));
 }
 
 TEST(Manifest, AListedAccumulationNamesItsList) {

@@ -232,7 +232,7 @@ class AsAskedCheck::OfRecord {
   /// Opens the token source to read the ids and labels again.
   void open_source() {
     if (!data_recorded())
-      builder_.leave_out(whose_ + "'s ids and labels: the recorder could not see them");
+      builder_.leave_out(whose_ + "'s ids and labels, which were not recorded");
     else if (request_.data && request_.microbatches)
       with_source(source_, "", [&] { source_.emplace(*request_.data, *request_.microbatches); });
     if (!request_.evaluation || !*request_.evaluation) return;
@@ -351,7 +351,6 @@ LocatedResult AsAskedCheck::conclude() {
 CheckDescriptor as_asked_check() {
   return {
       .name = "as_asked",
-      .place = 10,
       .claims =
           "the run matches its request: role, ranks, schedule, stages, model, seed, dtype, optimizer, rates, clipping, "
           "data, device, transport, level, in manifest and tables. Ids and labels are read again from the token "

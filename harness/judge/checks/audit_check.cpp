@@ -77,7 +77,6 @@ class AuditCheck : public StepCheck {
 CheckDescriptor audit_check() {
   return {
       .name = "audit",
-      .place = 120,
       .claims =
           "the numbers of each record are consistent: the norm follows from the gradients, the clip coefficient from "
           "norm and limit, the rate from the schedule, a step's loss and tokens from its microbatches. All ranks have "

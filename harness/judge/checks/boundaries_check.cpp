@@ -7,7 +7,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -56,7 +56,7 @@ class TrafficComparison {
         lacking_(lacks_traffic(evidence.candidate) || !evidence.lowered_list || !evidence.model.has_sizes() ||
                  !evidence.sizes_recorded()) {
     if (!evidence.sizes_recorded())
-      builder_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
+      builder_.leave_out("bytes moved (the sizes of the reference's microbatches were not recorded)");
     else if (!evidence.model.has_sizes())
       builder_.leave_out("bytes moved (the boundary tensors of this model have their own sizes)");
     else if (lacking_ && evidence.candidate.manifest.role != "reference")
@@ -238,7 +238,6 @@ class BoundariesCheck : public StepCheck {
 
 CheckDescriptor boundaries_check() {
   return {.name = "boundaries",
-          .place = 60,
           .claims =
               "every activation and gradient that crosses a stage boundary equals the reference's tensor at both ends; "
               "the transport moved exactly the bytes that the schedule implies.",

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/facts/positions.hpp"
-#include "harness/judge/facts/tensor_rules.hpp"
-#include "harness/judge/hints/advice.hpp"
+#include "harness/judge/execution_order.hpp"
+#include "harness/judge/facts/expected.hpp"
+#include "harness/judge/hints/hints.hpp"
 #include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
@@ -177,7 +177,6 @@ class CensusCheck : public StepCheck {
 
 CheckDescriptor census_check() {
   return {.name = "census",
-          .place = 40,
           .claims =
               "the stages cover the model without overlap, and every parameter exists once, on its unit's stage, with "
               "the right shape and dtype.",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a check is, and what the judge, the report and docs/checks.md must know about it. Each check describes itself in
-// its own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (claims.hpp).
+// checks/<name>_check.cpp by a function <name>_check(). The list in checks.cpp names these functions.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,9 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/judge.hpp"
+#include "record/record.hpp"
+#include "record/verdict.hpp"
 
 namespace plumbline::judging {
 
@@ -58,7 +61,6 @@ enum class Values {
 
 struct CheckDescriptor {
   std::string name;
-  int place = 0;  ///< among all checks: they run and are reported in this order; in tens, so that others fit between
   /// Text for docs/checks.md (Markdown): what is true if the check holds, which records it needs, what it adds to
   /// a finding (may be empty), and which faults it lets through.
   std::string claims, needs_in_words, reports = {}, cannot_see;
@@ -107,5 +109,29 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
 /// the end. The start, the reduced gradients, and parameters and moments after each step must agree between replicas.
 /// The data must differ.
 LocatedResult compare_replicas(const std::vector<std::filesystem::path>& records);
+
+/// In the order in which they run and are reported.
+const std::vector<CheckDescriptor>& all_checks();
+/// Throws InputError naming the nearest.
+const CheckDescriptor& check_of(const std::string& check);
+
+bool is_selected(const CellPlan& plan, const std::string& check);
+/// True if the user accepts that this claim was not compared in full.
+bool accepted(const CellPlan& plan, const std::string& claim);
+/// True if a case of this plan does not hold while the check is incomplete. `own`: both records are of our own trainers
+/// at level full, which lack nothing.
+bool is_required(const CellPlan& plan, const CheckDescriptor& check, bool own);
+/// "not recorded: receives (torch 2.16.0 has no get_fwd_recv_ops)": what the check needs and the records
+/// lack, with their reasons. Empty if nothing is missing. `could_compare`: the same for rows that the check can do
+/// without.
+std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,
+                             bool could_compare);
+
+// Which part of a claim was not compared, from which step on, and why.
+
+/// Completes the result of a check. One that holds up to the step whose clip coefficients differ by the rounding of a
+/// norm (`norm_diverged_at`, of JudgedChecks) becomes incomplete from there on.
+void note_missing(const CellPlan& plan, const Record& reference, const Record& candidate,
+                  std::optional<std::int64_t> norm_diverged_at, CheckResult& result);
 
 }  // namespace plumbline::judging

@@ -159,7 +159,6 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
 
 CheckDescriptor completion_check() {
   return {.name = "completion",
-          .place = 20,
           .claims = "both runs completed: every rank exited with 0 and wrote every step.",
           .needs_in_words = "nothing. All other checks need it.",
           .cannot_see = "whether the runs computed the right values.",

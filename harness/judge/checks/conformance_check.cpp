@@ -38,7 +38,7 @@ class ConformanceCheck : public StepCheck {
     const Manifest& manifest = evidence_.candidate.manifest;
     const bool messages_recorded = recorded_throughout(evidence_.candidate, {"sends", "receives"});
     if (!messages_recorded && evidence_.lists_messages)
-      builder_.leave_out("messages of the list, which the recorder could not see");
+      builder_.leave_out("messages of the list, which were not recorded");
     const bool compute_alone =
         !manifest.conventions.generated_lists && (!evidence_.lists_messages || !messages_recorded);
     if (compute_alone) listed_ = Listed::compute_alone;
@@ -226,7 +226,6 @@ class ConformanceCheck : public StepCheck {
 
 CheckDescriptor conformance_check() {
   return {.name = "conformance",
-          .place = 160,
           .claims =
               "each rank executed its schedule's list of actions in order, and the list is the one of the named "
               "schedule; a pipeline sums gradients in the order of that list.",

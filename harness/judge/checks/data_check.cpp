@@ -191,7 +191,6 @@ class DataCheck : public StepCheck {
 
 CheckDescriptor data_check() {
   return {.name = "data",
-          .place = 30,
           .claims =
               "both runs were fed the same microbatches in the same order, and their manifests describe the same "
               "training, including every key of the model.",

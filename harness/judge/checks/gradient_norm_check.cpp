@@ -6,11 +6,10 @@
 #include <cmath>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/evidence/clipping.hpp"
-#include "harness/judge/facts/excuses.hpp"
-#include "harness/judge/hints/factors.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/facts/fact.hpp"
+#include "harness/judge/hints/hints.hpp"
 #include "harness/judge/predicates/forms.hpp"
-#include "harness/judge/predicates/norm_rounding.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -254,7 +253,6 @@ class GradientNormCheck : public StepCheck {
 
 CheckDescriptor gradient_norm_check() {
   return {.name = "gradient_norm",
-          .place = 90,
           .claims =
               "the global norm and the clip coefficient have the same bits on every rank. With `clipping = true` in "
               "the sweep file, some steps are clipped and others are not.",

@@ -198,7 +198,6 @@ class MemoryCheck : public StepCheck {
 
 CheckDescriptor memory_check() {
   return {.name = "memory",
-          .place = 150,
           .claims =
               "in each step and on each rank, the bytes of parameters, gradients and optimizer state match the shapes, "
               "and activations peak at no more than the activation memory model predicts.",

@@ -9,10 +9,9 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/diff/value_difference.hpp"
 #include "harness/judge/expected/zero_digests.hpp"
-#include "harness/judge/facts/positions.hpp"
-#include "harness/judge/facts/tensor_rules.hpp"
+#include "harness/judge/execution_order.hpp"
+#include "harness/judge/facts/expected.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -222,7 +221,6 @@ class NonzeroGradientsCheck : public StepCheck {
 
 CheckDescriptor nonzero_gradients_check() {
   return {.name = "nonzero_gradients",
-          .place = 80,
           .claims =
               "in both records every parameter has a finite gradient in every step, and it is not all zero. In an "
               "untied embedding exactly the rows of ids that can have a gradient are not zero.",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // parameters (R5): the start, then the learning rate, every parameter and every optimizer moment after each step.
+// buffers (R5): the persistent buffers of the model, at the start and after each step.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +12,9 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/facts/positions.hpp"
-#include "harness/judge/facts/tensor_rules.hpp"
+#include "harness/judge/execution_order.hpp"
+#include "harness/judge/expected/model.hpp"
+#include "harness/judge/facts/expected.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -112,7 +114,6 @@ class ParametersCheck : public StepCheck {
 
 CheckDescriptor parameters_check() {
   return {.name = "parameters",
-          .place = 100,
           .claims =
               "every parameter has the same bits at the start and after each step, and so have optimizer moments and "
               "learning rates after each step.",
@@ -122,6 +123,51 @@ CheckDescriptor parameters_check() {
           .values = Values::of_update,
           .compares_without = {"parameters"},
           .make = make_check<ParametersCheck>};
+}
+
+namespace {
+
+class BuffersCheck : public StepCheck {
+ public:
+  explicit BuffersCheck(const CellEvidence& evidence) : StepCheck(evidence, {"buffers", "R5", "0 ULP"}) {}
+
+  void step(const StepEvidence& now) override {
+    const bool theirs = has_buffers(now.facts.reference), mine = has_buffers(now.facts.candidate);
+    if (theirs && mine) compare_claim(now, "buffers", builder_);
+    if (theirs != mine) only_in_ = mine ? "candidate" : "reference";
+  }
+
+  LocatedResult conclude() override {
+    if (!only_in_.empty())
+      return builder_.conclude_as(
+          Outcome::incomplete,
+          fmt::format("only the {} has buffers; if you record stages by hand, pass record.stage(..., buffers=)",
+                      only_in_));
+    if (builder_.count("buffers") == 0 && evidence_.not_recorded.empty())
+      return builder_.conclude_as(Outcome::does_not_apply, "neither record has persistent buffers");
+    return builder_.conclude("the persistent buffers have the same bits at the start and after each step", {});
+  }
+
+ private:
+  static bool has_buffers(const Facts& facts) { return !of_column(facts, Column::buffer).empty(); }
+
+  std::string only_in_;  ///< the record that alone has buffers
+};
+
+}  // namespace
+
+CheckDescriptor buffers_check() {
+  return {.name = "buffers",
+          .claims =
+              "every persistent buffer of the model (running statistics, counters, an expert's bias) has the "
+              "same bits at the start and after each step.",
+          .needs_in_words = "level full; external records whose models have persistent buffers.",
+          .cannot_see = "buffers that are not persistent.",
+          .level = RecordLevel::full,
+          .same_start = true,
+          .values = Values::of_update,
+          .compares_without = {"buffers"},
+          .make = make_check<BuffersCheck>};
 }
 
 }  // namespace plumbline::judging

@@ -10,8 +10,8 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/facts/positions.hpp"
-#include "harness/judge/predicates/norm_rounding.hpp"
+#include "harness/judge/execution_order.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -363,7 +363,6 @@ LocatedResult compare_replicas(const std::vector<fs::path>& records) {
 
 CheckDescriptor replicas_check() {
   return {.name = "replicas",
-          .place = 180,
           .claims =
               "pipelines that train in parallel have the same start, the same reduced gradients, and the same "
               "parameters and moments after each step, except for tensors that each holds in part. Each is fed its own "

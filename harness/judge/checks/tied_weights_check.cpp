@@ -8,8 +8,8 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/facts/positions.hpp"
-#include "harness/judge/facts/tensor_rules.hpp"
+#include "harness/judge/execution_order.hpp"
+#include "harness/judge/facts/expected.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -146,7 +146,6 @@ std::optional<std::string> no_copies(const CellPlan& plan, const Manifest& candi
 
 CheckDescriptor tied_weights_check() {
   return {.name = "tied_weights",
-          .place = 105,
           .claims =
               "all copies of a tied weight have the same bits: the parameter at the start and after each step, each "
               "optimizer moment, and the gradient, which is the sum of all uses.",

@@ -5,10 +5,7 @@
 #include <set>
 #include <string>
 
-#include "harness/judge/diff/described.hpp"
-#include "harness/judge/diff/value_difference.hpp"
-#include "harness/judge/facts/excuses.hpp"
-#include "harness/judge/facts/recorded.hpp"
+#include "harness/judge/facts/fact.hpp"
 
 namespace plumbline::judging {
 namespace {

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/evidence/cell_evidence.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <utility>
 
-#include "harness/judge/predicates/norm_rounding.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
+#include "harness/judge/predicates/forms.hpp"
+#include "record/precision.hpp"
+#include "record/rank_folder.hpp"
 #include "schedule/runnable.hpp"
+#include "support/elements.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline::judging {
 
@@ -52,6 +64,175 @@ Schedule counted_from(std::int64_t first, Schedule schedule) {
     }
   }
   return schedule;
+}
+
+namespace {
+
+/// Larger differences are not rounding; gradient_norm reports them.
+bool may_be_rounding(double one, double other) {
+  return std::abs(other / one - 1) <= 2 * predicates::widest_norm_limit;
+}
+
+/// Rows of `applied` that both records have, as pairs. Empty if a record has none.
+std::vector<std::pair<const TensorRow*, const TensorRow*>> applied_in_both(const StepEvidence& now) {
+  std::vector<std::pair<const TensorRow*, const TensorRow*>> pairs;
+  for (const auto& placed : now.candidate_rows.all_tensors()) {
+    if (placed.row->kind != "applied") continue;
+    const auto& theirs = now.reference_rows.tensors("applied", placed.row->name);
+    if (!theirs.empty()) pairs.emplace_back(theirs.front().row, placed.row);
+  }
+  return pairs;
+}
+
+/// True if some gradient was applied with other bits, and all sizes agree within the roundings of two norms and of the
+/// products with their coefficients.
+bool applied_by_another_rounding(const StepEvidence& now) {
+  const CellEvidence& cell = now.cell;
+  const double limit =
+      norm_limit_by_model(cell.reference, cell.model, false) + norm_limit_by_model(cell.candidate, cell.model, false);
+  bool any = false;
+  for (const auto& [theirs, mine] : applied_in_both(now)) {
+    if (theirs->digest == mine->digest) continue;
+    any = true;
+    const double of_product = theirs->dtype == "bfloat16" ? 0x1p-7 : theirs->dtype == "float16" ? 0x1p-10 : 0x1p-20;
+    if (!(std::abs(mine->l2 - theirs->l2) <= (limit + of_product) * theirs->l2)) return false;
+  }
+  return any;
+}
+
+bool other_state_after(const StepEvidence& now) {
+  return std::ranges::any_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
+    const auto& theirs = now.reference_rows.tensors(placed.row->kind, placed.row->name);
+    return placed.row->kind != "gradient" && !theirs.empty() && theirs.front().row->digest != placed.row->digest;
+  });
+}
+
+}  // namespace
+
+std::vector<ClippingCall> clipping_calls(const RankRecord& rank) {
+  std::vector<ClippingCall> calls;
+  for (const NormRow& row : rank.norms) calls.push_back({row.norm, row.replayed, row.coefficient});
+  if (!calls.empty()) return calls;
+  for (const StepRow& row : rank.steps)
+    if (row.gradient_norm) calls.push_back({*row.gradient_norm, row.replayed_norm, row.clip_coefficient});
+  return calls;
+}
+
+std::vector<ClippingCall> first_clipping_calls(const Record& record) {
+  for (const RankRecord& rank : record.ranks)
+    if (auto calls = clipping_calls(rank); !calls.empty()) return calls;
+  return {};
+}
+
+double norm_limit_by_model(const Record& record, const ExpectedModel& model, bool wider) {
+  predicates::NormTerms terms;
+  terms.dtype = trained_dtype(record.manifest.dtype);
+  if (wider && terms.dtype == "bfloat16") terms.dtype = "float32";
+  terms.tensors = static_cast<double>(model.parameters.size());
+  terms.ranks = static_cast<double>(record.manifest.world_size);
+  for (const auto& parameter : model.parameters)
+    terms.largest = std::max(terms.largest, static_cast<double>(element_count(parameter.shape)));
+  return predicates::norm_rounding(terms);
+}
+
+bool coefficients_diverge(const StepEvidence& now) {
+  const CellEvidence& cell = now.cell;
+  const Manifest &theirs = cell.reference.manifest, &mine = cell.candidate.manifest;
+  if (!cell.norm_by_rank() || theirs.norms_from || !theirs.clip_norm || !mine.clip_norm) return false;
+  const auto expected = first_clipping_calls(cell.reference), got = first_clipping_calls(cell.candidate);
+  if (expected.empty() || got.empty()) return applied_by_another_rounding(now);
+  if (expected.size() != got.size()) return false;
+  bool clips = false, other_norms = false;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto &one = expected[i].coefficient, &other = got[i].coefficient;
+    if (!one || !other || !may_be_rounding(*one, *other) || !may_be_rounding(expected[i].norm, got[i].norm))
+      return false;
+    if (*one != *other) return true;
+    clips = clips || *one < 1;
+    other_norms = other_norms || expected[i].norm != got[i].norm;
+  }
+  // The coefficients that the recorders compute from the norms agree; the trainers' may round differently.
+  if (!clips || !other_norms) return false;
+  return applied_in_both(now).empty() ? other_state_after(now) : applied_by_another_rounding(now);
+}
+
+std::string why_no_replay_of(const Record& reference, const Record& candidate) {
+  const auto& from = reference.manifest.norms_from;
+  if (!from) return "";
+  const std::filesystem::path file = candidate.path / rank_folder(from->rank) / "norms.csv";
+  const std::string digest =
+      std::filesystem::exists(file) ? hash_hex(read_file(file, most_by_program)) : "no such file";
+  if (digest == from->digest) return "";
+  return fmt::format(
+      "the reference clipped by another run's norms ({}): record the run on one device again, with norms_from= the "
+      "candidate's record",
+      from->run_id);
+}
+
+namespace {
+
+std::vector<std::string> units_of(const Manifest& manifest) {
+  std::vector<std::string> units;
+  for (const auto& stage : manifest.stages) units.insert(units.end(), stage.units.begin(), stage.units.end());
+  return units;
+}
+
+/// Rows of step -1, by rank; none for a record that cannot be read, which the judged reading reports.
+std::vector<TensorRow> start_of(const Record& record) {
+  RecordReading reading(record.path);
+  reading.go_to(-1);
+  std::vector<TensorRow> rows;
+  if (!reading.record()) return rows;
+  for (const auto& rank : reading.record()->ranks) {
+    for (const auto& row : rank.tensors) {
+      if (row.kind == "parameter") rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+/// The longest unit name that is a prefix of the parameter's, or empty.
+std::string unit_by_name(const std::vector<std::string>& units, const std::string& parameter) {
+  std::string longest;
+  for (const auto& unit : units) {
+    if (parameter.starts_with(unit + ".") && unit.size() > longest.size()) longest = unit;
+  }
+  return longest;
+}
+
+/// A unit of the stage that lists it; empty if none does.
+std::string unit_by_place(const std::vector<TensorRow>& rows, const Manifest& manifest, const std::string& parameter) {
+  for (const auto& row : rows) {
+    if (row.name != parameter || row.stage < 0 || row.stage >= std::ssize(manifest.stages)) continue;
+    const auto& units = manifest.stages[static_cast<std::size_t>(row.stage)].units;
+    if (!units.empty()) return units.front();
+  }
+  return "";
+}
+
+}  // namespace
+
+ExpectedModel model_of_records(const Record& reference, const Record& candidate) {
+  const Json& config = reference.manifest.json.at("model");
+  if (!reference.manifest.external()) return expected_model(config, cuts_layers(reference.manifest));
+  const auto rows = start_of(reference);
+  if (reference.manifest.conventions.config_of_a_llama) {
+    ExpectedModel llama = expected_model(config, cuts_layers(reference.manifest));
+    const bool its_names =
+        rows.empty() || std::ranges::find(rows, llama.parameters.front().name, &TensorRow::name) != rows.end();
+    if (its_names && llama.units == units_of(reference.manifest)) return llama;
+  }
+  ExpectedModel model;
+  model.units = units_of(reference.manifest);
+  const auto elsewhere = start_of(candidate);
+  for (const auto& row : rows) {
+    if (model.parameter_position(row.name)) continue;  // also on a second rank: reported by census
+    std::string unit = unit_by_name(model.units, row.name);
+    if (unit.empty()) unit = unit_by_place(elsewhere, candidate.manifest, row.name);
+    if (unit.empty()) unit = unit_by_place(rows, reference.manifest, row.name);
+    model.parameters.push_back({row.name, unit, row.shape, row.dtype});
+  }
+  return model;
 }
 
 }  // namespace plumbline::judging

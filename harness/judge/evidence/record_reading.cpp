@@ -3,9 +3,81 @@
 
 #include <algorithm>
 
+#include "record/precision.hpp"
+#include "support/elements.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {
+namespace {
+
+template <class Map, class Key>
+const typename Map::mapped_type& find_rows(const Map& map, const Key& key) {
+  static const typename Map::mapped_type none;
+  const auto found = map.find(key);
+  return found == map.end() ? none : found->second;
+}
+
+}  // namespace
+
+RecordIndex::RecordIndex(const std::vector<RankRecord>& ranks) {
+  for (const auto& rank : ranks) {
+    for (const auto& row : rank.tensors) {
+      all_tensors_.push_back({rank.rank, &row});
+      tensors_[{row.kind, row.name}].push_back({rank.rank, &row});
+    }
+    for (const auto& row : rank.boundaries) {
+      all_boundaries_.push_back({rank.rank, &row});
+      boundaries_[{row.microbatch, row.direction, row.cut}].push_back({rank.rank, &row});
+    }
+    for (const auto& row : rank.microbatches) microbatches_[row.microbatch].push_back({rank.rank, &row});
+    for (const auto& row : rank.steps) steps_.push_back({rank.rank, &row});
+  }
+}
+
+const std::vector<Located<TensorRow>>& RecordIndex::tensors(const std::string& kind, const std::string& name) const {
+  return find_rows(tensors_, std::pair{kind, name});
+}
+
+const std::vector<Located<BoundaryRow>>& RecordIndex::boundaries(std::int64_t microbatch, const std::string& direction,
+                                                                 const std::string& cut) const {
+  return find_rows(boundaries_, std::tuple{microbatch, direction, cut});
+}
+
+const BoundaryRow* RecordIndex::boundary(std::int64_t microbatch, const std::string& direction,
+                                         const std::string& cut) const {
+  const auto& rows = boundaries(microbatch, direction, cut);
+  for (const auto& placed : rows) {
+    if (placed.row->side == "computed") return placed.row;
+  }
+  return rows.empty() ? nullptr : rows.front().row;
+}
+
+const std::vector<Located<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t microbatch) const {
+  return find_rows(microbatches_, microbatch);
+}
+
+const MicrobatchRow* RecordIndex::microbatch(std::int64_t number) const {
+  const auto& rows = microbatches(number);
+  return rows.empty() ? nullptr : rows.front().row;
+}
+
+std::vector<const ActionRow*> actions_in_order(const RankRecord& rank) {
+  std::vector<const ActionRow*> rows;
+  for (const ActionRow& row : rank.actions) rows.push_back(&row);
+  std::ranges::sort(rows, {}, &ActionRow::index);
+  return rows;
+}
+
+std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden) {
+  std::vector<std::int64_t> bytes;
+  const auto size = static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
+  for (std::int64_t microbatch = 0; microbatch < manifest.microbatches; ++microbatch) {
+    const MicrobatchRow* row = index.microbatch(microbatch);
+    if (!row) return {};
+    bytes.push_back(row->batch * row->sequence_length * hidden * size);
+  }
+  return bytes;
+}
 
 template <typename Read>
 void RecordReading::keep_error_of(Read read) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "record/precision.hpp"
 #include "support/elements.hpp"
 #include "support/error.hpp"

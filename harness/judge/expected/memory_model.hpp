@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/expected/expected_model.hpp"
-#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "record/record.hpp"
 #include "record/rows.hpp"
 #include "schedule/action.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "support/elements.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"

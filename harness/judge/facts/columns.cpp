@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/facts/columns.hpp"
+#include "harness/judge/facts/fact.hpp"
 
 #include <iterator>
 

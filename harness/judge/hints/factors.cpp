@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/hints/factors.hpp"
+#include "harness/judge/hints/hints.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/hints/advice.hpp"
-#include "harness/judge/predicates/norm_rounding.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparison of a candidate's value with the reference's: bit for bit, or in the mode calibrated within limits
-// (ValuesWithinLimits, below). Everything that is not a value (shapes, counts, inputs, ...) is compared exactly in both
-// modes.
+// Comparison of a candidate's value with the reference's: bit for bit, or in the mode calibrated within limits.
+// Everything that is not a value (shapes, counts, inputs, ...) is compared exactly in both modes.
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "harness/judge/limits/errors.hpp"
 #include "harness/judge/limits/limits.hpp"
 #include "record/record.hpp"
+#include "record/record_stream.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 
@@ -118,5 +119,42 @@ class WithinLimits : public ValueComparison {
 
 /// Largest limit of any loss.
 double loosest_loss(const Calibration& calibration);
+
+/// Throws only in refuse_unfit(), because `completion` first reports records that cannot be read.
+class CalibratedTier {
+ public:
+  /// Keeps references to the records.
+  CalibratedTier(std::filesystem::path calibration_file, const Record& reference, const Record& candidate);
+
+  /// Advances the float64 reference to this step, the current one of the reference.
+  void go_to(std::int64_t step);
+  /// The comparison of values; compares bits if the calibration cannot be used, which refuse_unfit() then reports.
+  ValueComparison& values() { return failure_ || !limits_ ? in_bits() : *limits_; }
+  /// Call after the last step. Throws InputError if the calibration is invalid, belongs to another training, its
+  /// float64 reference is missing, or the candidate has no dumps.
+  void refuse_unfit() const;
+
+ private:
+  void open();
+
+  std::filesystem::path file_;
+  const Record &reference_, &candidate_;
+  std::exception_ptr failure_;
+  Calibration calibration_;
+  std::optional<RecordStream> shadow_;
+  std::vector<std::string> differences_;
+  std::optional<WithinLimits> limits_;
+};
+
+// calibration.json, schema plumbline-calibration/2 (docs/exactness.md, Comparison modes).
+
+inline constexpr const char* calibration_schema = "plumbline-calibration/2";
+
+/// Writes the path of the float64 reference relative to the file's folder.
+void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
+
+/// Throws InputError naming file and key: missing file, unsupported schema, missing key, no limit at all, a limit that
+/// is negative or no number, a number that does not follow from the others, fewer than 20 perturbed runs.
+Calibration read_calibration(const std::filesystem::path& path);
 
 }  // namespace plumbline::judging

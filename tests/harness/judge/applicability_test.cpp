@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "schedule/schedule.hpp"

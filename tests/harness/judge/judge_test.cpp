@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "record/digest.hpp"
 #include "support/error.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"

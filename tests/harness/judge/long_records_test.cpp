@@ -9,7 +9,7 @@
 #include <iostream>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/replicas.hpp"
+#include "harness/judge/judge.hpp"
 #include "tests/harness/judge/long_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/temporary_folder.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "harness/judge/expected/memory_model.hpp"
-#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "harness/judge/predicates/forms.hpp"
 #include "record/columns.hpp"
 #include "record/digest.hpp"

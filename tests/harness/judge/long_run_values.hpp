@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model.hpp"
 
 namespace plumbline::testing {
 

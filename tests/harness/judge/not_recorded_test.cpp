@@ -8,7 +8,7 @@
 #include <map>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/predicates/predicates.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -166,12 +166,12 @@ TEST_P(NotRecordedKind, IsNamedAndMakesTheCaseIncompleteIfRequired) {
   const auto verdict = cell.without(GetParam()).judge();
 
   expect_nothing_differs(verdict, what);
-  EXPECT_EQ(checks_that_speak_of(verdict, "the recorder could not see " + what + ": " + why), checks_that_need(what));
+  EXPECT_EQ(checks_that_speak_of(verdict, "not recorded: " + what + " (" + why), checks_that_need(what));
   const std::string were = what.ends_with('s') ? " were" : " was";
   EXPECT_THAT(comparison_text(verdict),
               AllOf(HasSubstr(verdict.holds ? "HOLDS, but " + what + were + " not recorded (torch 2.16.0)"
                                             : "INCOMPLETE: nothing differs, but " + claim_of(what)),
-                    HasSubstr("  " + what + ", which the recorder could not see: " + why)));
+                    HasSubstr("  " + what + " (not recorded: " + why)));
   EXPECT_EQ(verdict.not_recorded, (std::vector<Unrecorded>{{"candidate", what, why, "2.16.0"}}));
   cell.plan.accept_missing = {claim_of(what)};
   EXPECT_TRUE(cell.judge().holds);
@@ -328,7 +328,7 @@ TEST(NotRecorded, AnEmptyStageMayPassOnUnseenTensors) {
   const auto verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(checks_that_speak_of(verdict, "could not see receives"), Contains("boundaries"));
+  EXPECT_THAT(checks_that_speak_of(verdict, "not recorded: receives"), Contains("boundaries"));
 }
 
 TEST(NotRecorded, SeveralKindsAreInOneSentence) {
@@ -338,7 +338,7 @@ TEST(NotRecorded, SeveralKindsAreInOneSentence) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(result_of(verdict, "boundaries").reason,
-              StartsWith(std::string("the recorder could not see sends, receives: ") + why));
+              StartsWith(std::string("not recorded: sends, receives (") + why));
   EXPECT_THAT(comparison_text(verdict),
               HasSubstr("HOLDS, but sends, receives, rates were not recorded (torch 2.16.0)"));
 }
@@ -351,7 +351,7 @@ TEST(NotRecorded, TheReasonIsTheRecordersOwnAndTorchIsNamedOnlyInIt) {
   const auto verdict = cell.judge();
 
   EXPECT_THAT(result_of(verdict, "boundaries").reason,
-              StartsWith("the recorder could not see sends: record.sent() was given no tensor"));
+              StartsWith("not recorded: sends (record.sent() was given no tensor"));
   EXPECT_THAT(comparison_text(verdict), HasSubstr("HOLDS, but sends were not recorded ("));
 }
 

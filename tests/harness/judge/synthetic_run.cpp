@@ -6,9 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "harness/judge/expected/memory_model.hpp"
-#include "harness/judge/expected/partition.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"

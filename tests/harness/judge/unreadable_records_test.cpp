@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/judge.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"

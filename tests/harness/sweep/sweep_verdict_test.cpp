@@ -2,7 +2,6 @@
 // From what was found of references and cells to the verdict on the whole.
 #include "harness/sweep/sweep_verdict.hpp"
 
-#include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "reports/headline.hpp"
 #include "support/files.hpp"

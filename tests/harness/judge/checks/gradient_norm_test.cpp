@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/judge/predicates/norm_rounding.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "support/numbers.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
-#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"

@@ -2,7 +2,7 @@
 // Units and stage boundaries of placements in which a stage's number is not its rank's.
 #include <gmock/gmock.h>
 
-#include "harness/judge/expected/partition.hpp"
+#include "harness/judge/expected/model.hpp"
 
 namespace plumbline::judging {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/judge/limits/calibration.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/hash.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/judge/limits/errors.hpp"
+#include "harness/judge/limits/limits.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {

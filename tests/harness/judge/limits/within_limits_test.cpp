@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/limits/calibration.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "support/error.hpp"
 #include "tests/harness/judge/limits/dumped_run.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/request/requested_partition.hpp"
+#include "harness/judge/expected/model.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-#include "harness/judge/expected/partition.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/claims.hpp"
+#include "harness/judge/checks/checks.hpp"
 
 #include <fmt/format.h>
 
@@ -7,18 +7,56 @@
 #include <set>
 #include <utility>
 
-#include "harness/judge/facts/excuses.hpp"
+#include "harness/judge/facts/fact.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
 
+CheckDescriptor as_asked_check();
+CheckDescriptor completion_check();
+CheckDescriptor data_check();
+CheckDescriptor census_check();
+CheckDescriptor loss_check();
+CheckDescriptor boundaries_check();
+CheckDescriptor gradients_check();
+CheckDescriptor nonzero_gradients_check();
+CheckDescriptor gradient_norm_check();
+CheckDescriptor applied_check();
+CheckDescriptor parameters_check();
+CheckDescriptor tied_weights_check();
+CheckDescriptor buffers_check();
+CheckDescriptor evaluation_check();
+CheckDescriptor audit_check();
+CheckDescriptor memory_check();
+CheckDescriptor conformance_check();
+CheckDescriptor resume_check();
+CheckDescriptor replicas_check();
+CheckDescriptor repeatability_check();
+
 const std::vector<CheckDescriptor>& all_checks() {
-  static const std::vector<CheckDescriptor> checks = [] {
-    auto list = list_of_checks();
-    std::ranges::sort(list, {}, &CheckDescriptor::place);
-    return list;
-  }();
+  static const std::vector<CheckDescriptor> checks = {
+      as_asked_check(),
+      completion_check(),
+      data_check(),
+      census_check(),
+      loss_check(),
+      boundaries_check(),
+      gradients_check(),
+      nonzero_gradients_check(),
+      gradient_norm_check(),
+      applied_check(),
+      parameters_check(),
+      tied_weights_check(),
+      buffers_check(),
+      evaluation_check(),
+      audit_check(),
+      memory_check(),
+      conformance_check(),
+      resume_check(),
+      replicas_check(),
+      repeatability_check(),
+  };
   return checks;
 }
 
@@ -66,7 +104,7 @@ std::string why_not_recorded(const CheckDescriptor& check, const Manifest& refer
       (known == unseen.end() ? unseen.emplace_back(why, std::vector<std::string>{}) : *known).second.push_back(what);
     }
     for (const auto& [why, kinds] : unseen) {
-      const std::string sentence = fmt::format("the recorder could not see {}: {}", join(kinds, ", "), why);
+      const std::string sentence = fmt::format("not recorded: {} ({})", join(kinds, ", "), why);
       if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);
     }
   };

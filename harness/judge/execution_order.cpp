@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/facts/positions.hpp"
+#include "harness/judge/execution_order.hpp"
 
 #include <fmt/format.h>
 
