@@ -159,8 +159,7 @@ std::string claim(const Verdict& verdict) {
   const std::string missing = not_recorded_words(verdict);
   if (verdict.holds)
     return claim_of_holding(verdict) +
-           (missing.empty() ? ""
-                            : fmt::format(" Not judged, because it was not recorded: {}.", missing));
+           (missing.empty() ? "" : fmt::format(" Not judged, because it was not recorded: {}.", missing));
   const auto cells = std::ssize(verdict.cells);
   const auto failing =
       std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds && !cell.incomplete(); });

@@ -46,8 +46,8 @@ bool is_whole(const RecordReading& reading) {
          reading.record()->manifest.level >= RecordLevel::full;
 }
 
-/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)"; the first few. Empty
-/// if all is equal.
+/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)"; the first few.
+/// Empty if all is equal.
 std::string words_on_machines(const Record& reference, const Record& candidate) {
   std::vector<std::string> words;
   const auto torch = why_other_torch(reference.manifest, candidate.manifest);
@@ -61,7 +61,8 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
   if (words.size() > most) {
     const std::size_t more = words.size() - most;
     words.resize(most);
-    words.push_back(fmt::format("and {} in manifest.json", quantity(static_cast<std::int64_t>(more), "other difference")));
+    words.push_back(
+        fmt::format("and {} in manifest.json", quantity(static_cast<std::int64_t>(more), "other difference")));
   }
   return join(words, "; ");
 }

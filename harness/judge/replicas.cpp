@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/cell_judge.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/cell_judge.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "record/mesh.hpp"
 #include "record/record.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/comparability.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "harness/judge/comparability.hpp"
 #include "harness/judge/expected/model.hpp"
 #include "support/json_text.hpp"
 #include "support/llama_keys.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/request/request.hpp"
 #include "harness/judge/expected/model.hpp"
+#include "harness/judge/request/request.hpp"
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "support/json.hpp"

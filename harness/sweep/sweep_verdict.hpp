@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/judge.hpp"
 #include "harness/judge/data_coverage.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "record/launch_finding.hpp"

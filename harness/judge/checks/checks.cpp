@@ -36,26 +36,11 @@ CheckDescriptor repeatability_check();
 
 const std::vector<CheckDescriptor>& all_checks() {
   static const std::vector<CheckDescriptor> checks = {
-      as_asked_check(),
-      completion_check(),
-      data_check(),
-      census_check(),
-      loss_check(),
-      boundaries_check(),
-      gradients_check(),
-      nonzero_gradients_check(),
-      gradient_norm_check(),
-      applied_check(),
-      parameters_check(),
-      tied_weights_check(),
-      buffers_check(),
-      evaluation_check(),
-      audit_check(),
-      memory_check(),
-      conformance_check(),
-      resume_check(),
-      replicas_check(),
-      repeatability_check(),
+      as_asked_check(),      completion_check(), data_check(),       census_check(),
+      loss_check(),          boundaries_check(), gradients_check(),  nonzero_gradients_check(),
+      gradient_norm_check(), applied_check(),    parameters_check(), tied_weights_check(),
+      buffers_check(),       evaluation_check(), audit_check(),      memory_check(),
+      conformance_check(),   resume_check(),     replicas_check(),   repeatability_check(),
   };
   return checks;
 }

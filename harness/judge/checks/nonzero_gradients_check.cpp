@@ -9,8 +9,8 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
-#include "harness/judge/expected/zero_digests.hpp"
 #include "harness/judge/execution_order.hpp"
+#include "harness/judge/expected/zero_digests.hpp"
 #include "harness/judge/facts/expected.hpp"
 
 namespace plumbline::judging {

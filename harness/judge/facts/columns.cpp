@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/facts/fact.hpp"
-
 #include <iterator>
+
+#include "harness/judge/facts/fact.hpp"
 
 namespace plumbline::judging {
 

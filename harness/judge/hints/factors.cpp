@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/hints/hints.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/hints/hints.hpp"
 #include "harness/judge/predicates/forms.hpp"
 #include "support/text.hpp"
 

@@ -159,7 +159,7 @@ double one_rounding(const std::string& item, const std::string& dtype) {
   return predicates::unit_roundoff(predicates::storage_of(is_loss(item) || is_evaluation(item) ? "float32" : dtype));
 }
 
-double factor_of(double left_out) {
+double margin_factor(double left_out) {
   return std::max(left_out, other_kernels) / largest_null_margin;
 }
 
@@ -180,7 +180,7 @@ void set_limit(const Item& item, const Calibration& calibration, Limit& limit) {
 
 /// Sets what follows from the errors and `left_out`: the factor, and each limit with its base and its reason.
 void set_limits(Calibration& calibration) {
-  calibration.factor = factor_of(calibration.left_out);
+  calibration.factor = margin_factor(calibration.left_out);
   std::map<std::string, double> so_far;  // largest by kind; items are in the order of steps
   std::map<std::pair<std::string, std::int64_t>, double> largest;
   for (const auto& [item, limit] : calibration.limits) {

@@ -82,12 +82,6 @@ TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
   EXPECT_EQ(names, check_names());  // which docs/checks.md lists: the test docs compares them
 }
 
-TEST(Judge, NoTwoChecksHaveOnePlace) {
-  const auto& checks = judging::all_checks();
-  const auto twice = std::ranges::adjacent_find(checks, {}, &judging::CheckDescriptor::place);
-  EXPECT_EQ(twice, checks.end()) << twice->name;
-}
-
 TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {
   SyntheticCell cell;
   tensor_row(cell.candidate, 0, "gradient", "model.layers.1.mlp.up_proj.weight").digest = other_digest;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows by their keys: all rows of a key on every rank, with the rank.
-#include "harness/judge/evidence/record_reading.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/facts/fact.hpp"
 
 namespace plumbline::judging {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/model.hpp"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
+#include "harness/judge/expected/model.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 #include "tests/temporary_folder.hpp"

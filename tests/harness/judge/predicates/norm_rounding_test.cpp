@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the bounds that grow with the number of elements let through at the size of real models: records of a model of
 // 80 layers with made numbers and without tensors. docs/exactness.md has the bounds as a table.
-#include "harness/judge/predicates/forms.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "harness/judge/expected/model.hpp"
+#include "harness/judge/predicates/forms.hpp"
 #include "harness/judge/predicates/predicates.hpp"
 
 namespace plumbline::predicates {
