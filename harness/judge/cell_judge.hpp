@@ -9,10 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/execution_order.hpp"
-#include "harness/judge/judge.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {

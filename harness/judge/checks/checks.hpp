@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/check_result_builder.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/judge.hpp"
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/model.hpp"
 #include "harness/judge/facts/fact.hpp"
-#include "harness/judge/judge.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "record/finding.hpp"
 #include "record/record.hpp"
