@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a pipeline's record contains about the job before any rank trains.
-#include "pipeline/job_record.hpp"
-
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
 
+#include "pipeline/job.hpp"
 #include "record/manifest.hpp"
 #include "support/json.hpp"
 #include "tests/temporary_folder.hpp"
@@ -27,7 +26,7 @@ class JobRecord : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   PipelineOptions options_;
-  TrainingRun training_ = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  plumbline::Run run_ = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
 };
 
 TEST_F(JobRecord, PrintsScheduleNotesUnlessQuiet) {
@@ -49,13 +48,13 @@ TEST_F(JobRecord, PrintsScheduleNotesUnlessQuiet) {
 
 // In a V of two ranks with two chunks each, rank 0 has the first and last stage, rank 1 the two between.
 TEST_F(JobRecord, ManifestAssignsUnitsToRanks) {
-  training_.run.pipeline.schedule = "zb-v";
-  training_.run.pipeline.partition = "balance";
-  training_.run.pipeline.balance = {2, 1, 1, 1};
-  const PipelinePlan plan = make_plan(training_, 2);
+  run_.file.pipeline.schedule = "zb-v";
+  run_.file.pipeline.partition = "balance";
+  run_.file.pipeline.balance = {2, 1, 1, 1};
+  const PipelinePlan plan = make_plan(run_, 2);
   claim_record(options_, plan);
 
-  begin_record(options_, training_, plan, {std::nullopt, {{"mpi", "Some MPI 4.1"}}, 250});
+  begin_record(options_, run_, plan, {std::nullopt, {{"mpi", "Some MPI 4.1"}}, 250});
 
   const Manifest manifest = read_manifest(options_.record);
   EXPECT_EQ(manifest.role, "pipeline");
@@ -79,11 +78,11 @@ TEST_F(JobRecord, ManifestAssignsUnitsToRanks) {
 TEST_F(JobRecord, ListsTheSummationOrderFromTheFirstStage) {
   const auto file =
       folder_.file("last-first.csv", "0F0,0F1,0F2,0F3,0B3,0B2,0B1,0B0\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n");
-  training_.run.pipeline.schedule = file.string();
-  const PipelinePlan plan = make_plan(training_, 2);
+  run_.file.pipeline.schedule = file.string();
+  const PipelinePlan plan = make_plan(run_, 2);
   claim_record(options_, plan);
 
-  begin_record(options_, training_, plan, {});
+  begin_record(options_, run_, plan, {});
 
   EXPECT_THAT(testing::bytes_of(options_.record / "accumulation.csv"),
               StartsWith("unit,microbatch\nembed_tokens,3\nembed_tokens,2\nembed_tokens,1\nembed_tokens,0\n"));

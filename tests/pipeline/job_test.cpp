@@ -13,12 +13,12 @@ namespace {
 
 NcclSettings settings_with(const std::string& more) {
   const testing::TemporaryFolder folder;
-  return nccl_settings(load_training_run(
-      folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                              "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                              "/corpus/\"\nlengths = [9]\n[train]\nsteps = 1\n" +
-                                  more),
-      {}));
+  return nccl_settings(
+      load_run(folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                       "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                       "/corpus/\"\nlengths = [9]\n[train]\nsteps = 1\n" +
+                                           more),
+               {}));
 }
 
 TEST(NcclSettings, TakeMultiprocessorsFromTheRunFile) {

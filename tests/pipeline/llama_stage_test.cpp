@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/llama_stage.hpp"
-
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 
 #include <stdexcept>
 
+#include "pipeline/stage.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/run.hpp"
 #include "training/step_observer.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -19,14 +18,14 @@ using ::testing::HasSubstr;
 class UpperHalf : public ::testing::Test {
  protected:
   at::Tensor forward(std::int64_t microbatch) {
-    const BatchPlan& plan = training_.plan;
-    return stage_.forward({plan, nobody_}, 0, microbatch,
+    const BatchPlan& plan = run_.batches;
+    return stage_.forward({plan, nobody_, true, plan.step_valid_tokens(0)}, 0, microbatch,
                           at::ones({plan.batch(microbatch), plan.sequence_length(microbatch), 64}));
   }
 
-  const TrainingRun training_ = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  const plumbline::Run run_ = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
   StepObserver nobody_;
-  LlamaStage stage_{training_, 1, {3, 8}};
+  LlamaStage stage_{run_, 1, {3, 8}};
 };
 
 TEST_F(UpperHalf, KeepsAMicrobatchUntilItsWeightGradients) {

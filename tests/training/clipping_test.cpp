@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "training/clipping.hpp"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros_like.h>
@@ -12,6 +10,7 @@
 #include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
+#include "training/optimizer.hpp"
 
 namespace plumbline {
 namespace {

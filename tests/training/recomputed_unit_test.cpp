@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A layer that is recomputed in the backward pass, compared with the same layer without recomputation.
-#include "training/recomputed_unit.hpp"
-
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>

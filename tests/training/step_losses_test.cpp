@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "training/step_losses.hpp"
-
 #include <ATen/ops/scalar_tensor.h>
 #include <gmock/gmock.h>
+
+#include "training/loss.hpp"
 
 namespace plumbline {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "training/tied_weight.hpp"
-
 #include <gmock/gmock.h>
 
 #include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/transport/rank_pairs.hpp"
-
 #include <gmock/gmock.h>
+
+#include "pipeline/transport/group.hpp"
 
 namespace plumbline {
 namespace {

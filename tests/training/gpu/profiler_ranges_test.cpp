@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each action is a range on a profiler's timeline; ranges may overlap.
-#include "training/gpu/profiler_ranges.hpp"
-
 #include <gmock/gmock.h>
 
 #include "tests/training/gpu/fake_gpus.hpp"
+#include "training/gpu/gpu_log.hpp"
 
 namespace plumbline {
 namespace {
