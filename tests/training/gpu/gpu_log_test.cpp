@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/files.hpp"
@@ -52,6 +53,35 @@ TEST(GpuMemoryLog, WritesNothingWithoutAGpu) {
 
   EXPECT_FALSE(std::filesystem::exists(writer.folder() / "gpu_memory.csv"));
   EXPECT_EQ(log.uuid(), "");
+}
+
+using ::testing::ElementsAre;
+
+TEST(ProfilerRanges, NameTheActionAndEndOnce) {
+  testing::FakeGpus gpus;
+  ProfilerRanges ranges(&gpus);
+  const StepAction receive{0, 0, "1RECV_F3", 1, 3, false};
+  const StepAction forward{0, 1, "1F2", 1, 2, true};
+  const StepAction next_step{1, 0, "1F0", 1, 0, true};
+
+  ranges.began(receive);
+  ranges.began(forward);
+  ranges.ended(receive);
+  ranges.ended(forward);
+  ranges.ended(receive);
+  ranges.began(next_step);
+  ranges.ended(next_step);
+
+  EXPECT_THAT(gpus.ranges, ElementsAre("1RECV_F3", "1F2", "1F0"));
+  EXPECT_THAT(gpus.ended, ElementsAre(1, 2, 3));
+}
+
+TEST(ProfilerRanges, NothingHappensWithoutAGpu) {
+  ProfilerRanges ranges(nullptr);
+  const StepAction forward{0, 0, "0F0", 0, 0, true};
+
+  ranges.began(forward);
+  EXPECT_NO_THROW(ranges.ended(forward));
 }
 
 }  // namespace
