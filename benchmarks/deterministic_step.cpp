@@ -20,7 +20,7 @@
 #include "support/error.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_support.hpp"
 #include "training/loss.hpp"
 
 namespace plumbline {

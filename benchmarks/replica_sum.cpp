@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "pipeline/transport/mpi_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "support/numbers.hpp"
 #include "training/environment.hpp"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "training/gpu/gpu_timer.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 

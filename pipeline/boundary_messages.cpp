@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "model/unit.hpp"
-#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/message.hpp"
 #include "schedule/message.hpp"
 #include "training/action_log.hpp"
 #include "training/memory_meter.hpp"
-#include "training/precision.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 namespace {
@@ -30,15 +30,15 @@ StepAction observed(std::int64_t step, std::int64_t index, const Action& action)
   return made;
 }
 
-BoundaryMessages::BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, const BatchPlan& data,
-                                   Group& group, StepObserver& observer)
-    : training_(training),
+BoundaryMessages::BoundaryMessages(const Run& run, const PipelinePlan& plan, BatchPlan data, Group& group,
+                                   StepObserver& observer)
+    : run_(run),
       plan_(plan),
-      data_(data),
+      data_(std::move(data)),
       group_(group),
       observer_(observer),
-      units_(unit_names(training.config)),
-      dtype_(computed_type(training.run.train)) {}
+      units_(unit_names(run.config)),
+      dtype_(computed_type(run.file.train)) {}
 
 at::Tensor BoundaryMessages::receive_input(const StepAction& now, const Action& action, Direction direction) {
   const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;
@@ -109,7 +109,7 @@ MessageHeader BoundaryMessages::header(std::int64_t step, std::int32_t from, std
   header.microbatch = microbatch;
   header.dtype = static_cast<std::int32_t>(dtype_);
   header.dimensions = 3;
-  header.sizes = {data_.batch(microbatch), data_.sequence_length(microbatch), training_.config.hidden_size, 0};
+  header.sizes = {data_.batch(microbatch), data_.sequence_length(microbatch), run_.config.hidden_size, 0};
   return header;
 }
 

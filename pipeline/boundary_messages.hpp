@@ -13,8 +13,8 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/transport/group.hpp"
 #include "schedule/direction.hpp"
+#include "training/run.hpp"
 #include "training/step_observer.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -23,9 +23,8 @@ StepAction observed(std::int64_t step, std::int64_t index, const Action& action)
 
 class BoundaryMessages {
  public:
-  /// All arguments must outlive this object.
-  BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, const BatchPlan& data, Group& group,
-                   StepObserver& observer);
+  /// References must outlive this object.
+  BoundaryMessages(const Run& run, const PipelinePlan& plan, BatchPlan data, Group& group, StepObserver& observer);
 
   /// Posts the consecutive sends and receives `batch`, whose first action has index `first` in the list. Does not
   /// block.
@@ -50,9 +49,9 @@ class BoundaryMessages {
   BoundaryTensor boundary_tensor(std::int64_t step, std::int64_t microbatch, std::int32_t from, std::int32_t to) const;
   int rank_of(std::int32_t stage) const { return plan_.schedule.placement.rank_of(stage); }
 
-  const TrainingRun& training_;
+  const Run& run_;
   const PipelinePlan& plan_;
-  const BatchPlan& data_;
+  BatchPlan data_;
   Group& group_;
   StepObserver& observer_;
   std::vector<std::string> units_;

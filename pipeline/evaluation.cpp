@@ -34,17 +34,17 @@ EvaluationResult of_all_replicas(RankGroup& ranks, const EvaluationResult& own) 
 
 }  // namespace
 
-Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& heartbeat)
+Evaluation::Evaluation(const Run& run, const PipelinePlan& plan, RankParts& parts, StepObserver& heartbeat)
     : pipeline_(parts.pipeline),
       replicas_(plan.replicas),
-      microbatches_(evaluation_data(training).microbatches()),
+      batches_(part_of_replica(evaluation_data(run), plan, plan.replica_of(parts.pipeline.world().rank()))),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == pipeline_.rank()),
-      observer_(heartbeat, microbatches_, training.recorded() && owns_loss_),
-      executor_(training, plan, parts, forward_list(plan.schedule.placement, microbatches_, pipeline_.rank()),
-                {evaluation_data(training), observer_, /*trains=*/false}) {}
+      observer_(heartbeat, batches_.microbatches(), run.recorded() && owns_loss_),
+      executor_(run, plan, parts, forward_list(plan.schedule.placement, batches_.microbatches(), pipeline_.rank()),
+                {batches_, observer_, /*trains=*/false}) {}
 
 std::optional<EvaluationResult> Evaluation::after(std::int64_t step) {
-  observer_.losses.begin(microbatches_);
+  observer_.losses.begin(batches_.microbatches());
   executor_.step(step);
   pipeline_.collect_traffic();  // the record's traffic table counts training steps only
   EvaluationResult result;

@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/rank_parts.hpp"
 #include "pipeline/schedule_executor.hpp"
-#include "training/data_digests.hpp"
-#include "training/evaluation.hpp"
-#include "training/step_losses.hpp"
+#include "pipeline/stage.hpp"
+#include "training/loss.hpp"
+#include "training/microbatch.hpp"
+#include "training/run.hpp"
 #include "training/step_observer.hpp"
-#include "training/training_run.hpp"
+#include "training/trainer.hpp"
 
 namespace plumbline {
 
@@ -21,7 +21,7 @@ class Evaluation {
  public:
   /// `heartbeat` shows the rank's action and the rank it waits for. All arguments must outlive this object. Requires
   /// validation data.
-  Evaluation(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& heartbeat);
+  Evaluation(const Run& run, const PipelinePlan& plan, RankParts& parts, StepObserver& heartbeat);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
@@ -56,7 +56,7 @@ class Evaluation {
 
   Group& pipeline_;
   int replicas_;
-  std::int64_t microbatches_;  ///< of this replica
+  BatchPlan batches_;  ///< those that this replica evaluates
   bool owns_loss_;
   Observer observer_;
   ScheduleExecutor executor_;

@@ -8,14 +8,13 @@
 #include <sstream>
 
 #include "pipeline/transport/control.hpp"
-#include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message.hpp"
 #include "support/error.hpp"
 #include "support/host.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
-#include "training/gpu/cuda_versions.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 

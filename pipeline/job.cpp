@@ -5,18 +5,19 @@
 #include <cstdio>
 #include <utility>
 
-#include "pipeline/job_record.hpp"
+#include "model/unit.hpp"
 #include "pipeline/memory.hpp"
-#include "pipeline/plan_text.hpp"
+#include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_trainer.hpp"
-#include "pipeline/transport/deadline_error.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/group.hpp"
+#include "pipeline/transport/message.hpp"
 #include "record/writer.hpp"
+#include "schedule/accumulation_order.hpp"
 #include "schedule/csv_import.hpp"
 #include "support/error.hpp"
 #include "support/plain_text.hpp"
-#include "training/gpu/gpu_start.hpp"
-#include "training/prepare_device.hpp"
+#include "training/gpu/prepare_device.hpp"
+#include "training/manifest.hpp"
 #include "training/run_description.hpp"
 
 namespace plumbline {
@@ -51,22 +52,21 @@ ExitCode code_of(const std::exception& error) {
 }
 
 /// Prepares the rank's device, checks its free memory and creates its part of the model.
-void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
-                  Transport& transport, const std::filesystem::path& record) {
+void make_trainer(std::optional<RankTrainer>& trainer, const Run& run, const PipelinePlan& plan, Transport& transport,
+                  const std::filesystem::path& record) {
   const int rank = transport.rank();
-  prepare_device(training, memory_of(training, plan, rank), "rank " + std::to_string(rank));
-  explain_out_of_memory(memory_plan_text(training, plan, rank),
-                        [&] { trainer.emplace(training, plan, transport, record); });
+  prepare_device(run, memory_of(run, plan, rank), "rank " + std::to_string(rank));
+  explain_out_of_memory(memory_plan_text(run, plan, rank), [&] { trainer.emplace(run, plan, transport, record); });
 }
 
 /// Runs all steps and writes exit.json; the transport is still to be finished. Returns `stopped` if a signal ended the
 /// run, else `holds`, the same on every rank. On failure writes exit.json and rethrows.
-ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+ExitCode train_rank(RankTrainer& trainer, const Run& run, const PipelinePlan& plan, Transport& transport,
                     bool progress) {
   ExitCode code = ExitCode::holds;
-  explain_out_of_memory(memory_plan_text(training, plan, transport.rank()), [&] {
+  explain_out_of_memory(memory_plan_text(run, plan, transport.rank()), [&] {
     try {
-      transport.connect(connections_of(plan.schedule.placement, training.config.tied, plan.replicas));
+      transport.connect(connections_of(plan.schedule.placement, run.config.tied, plan.replicas));
       trainer.train(progress);
     } catch (const std::exception& error) {
       note_failure(trainer, error);
@@ -77,38 +77,18 @@ ExitCode train_rank(RankTrainer& trainer, const TrainingRun& training, const Pip
   return code;
 }
 
+Json mesh_json(const PipelinePlan& plan, int replica) {
+  std::vector<std::vector<int>> ranks(static_cast<std::size_t>(plan.replicas));
+  for (int rank = 0; rank < plan.world(); ++rank)
+    ranks[static_cast<std::size_t>(plan.replica_of(rank))].push_back(rank);
+  const Json replicas = {{"name", "replica"}, {"size", plan.replicas}, {"kind", "replicate"}};
+  const Json stages = {{"name", "pipeline"}, {"size", plan.ranks()}, {"kind", "pipeline"}};
+  return {{"axes", Json::array({replicas, stages})}, {"replicas", ranks}, {"replica", replica}};
+}
+
 }  // namespace
 
-TrainingRun load_for_plan(const PipelineOptions& options) {
-  TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
-  PipelineSettings& settings = training.run.pipeline;
-  if (options.schedule) settings.schedule = *options.schedule;
-  if (options.transport) settings.transport = *options.transport;
-  training.run.device = options.device;
-  return training;
-}
-
-TrainingRun load_job(const PipelineOptions& options) {
-  TrainingRun training = load_for_plan(options);
-  options.checkpoint.use_in(training, !options.record.empty());
-  return training;
-}
-
-TransportSettings transport_settings(const TrainingRun& training) {
-  const std::chrono::milliseconds start(training.run.pipeline.start_timeout_ms);
-  // A rank ends its own writing at the limit, between two tensors; the others wait for that.
-  const std::chrono::milliseconds save = std::chrono::milliseconds(training.run.checkpoint.timeout_ms) + start;
-  return {std::chrono::milliseconds(training.run.pipeline.timeout_ms), start, /*starting=*/true, save};
-}
-
-NcclSettings nccl_settings(const TrainingRun& training) {
-  const bool host_reads_boundaries = training.recorded() && training.run.record_level >= RecordLevel::full;
-  return {.device = training.device,
-          .max_ctas = training.run.pipeline.max_ctas,
-          .run_ahead = host_reads_boundaries ? 0 : 2};
-}
-
-int run_rank(const PipelineOptions& options, std::optional<TrainingRun> training, std::optional<Failure> failure,
+int run_rank(const PipelineOptions& options, const Run* run, const std::optional<Failure>& failure,
              Transport& transport, const RankStart& start) {
   const bool first = transport.rank() == 0;
   PipelinePlan plan;
@@ -134,36 +114,61 @@ int run_rank(const PipelineOptions& options, std::optional<TrainingRun> training
   const auto phase = [&](const std::function<void()>& body) { return stopped(failure_of(body)); };
   try {
     std::optional<int> code = phase([&] {
-      plan = make_plan(*training, transport.size());
+      plan = make_plan(*run, transport.size());
       plan.origin_ns = start.clock.origin;
       if (first) claim_record(options, plan);
       claimed = first && !options.record.empty();
     });
     if (code) return *code;
     code = phase([&] {
-      if (training->device.is_cpu()) require_free_memory_everywhere(transport, *training, plan);
+      if (run->device.is_cpu()) require_free_memory_everywhere(transport, *run, plan);
     });
     if (code) return *code;
-    const TrainingRun whole = *training;
-    training = run_of_replica(whole, plan, plan.replica_of(transport.rank()));
-    code = phase([&] { make_trainer(trainer, *training, plan, transport, options.record); });
+    code = phase([&] { make_trainer(trainer, *run, plan, transport, options.record); });
     if (code) return *code;
     code = phase([&] {
       trainer->begin();
       if (!first) return;
-      begin_record(options, whole, plan, {trainer->resumed_from(), start.libraries, start.clock.skew});
-      if (options.progress) tell_start(plan_text(whole, plan), whole, options.record, trainer->resumed_from());
+      begin_record(options, *run, plan, {trainer->resumed_from(), start.libraries, start.clock.skew});
+      if (options.progress) tell_start(plan_text(*run, plan), *run, options.record, trainer->resumed_from());
     });
     if (code) return *code;
-    const ExitCode ended = train_rank(*trainer, *training, plan, transport, options.progress);
+    const ExitCode ended = train_rank(*trainer, *run, plan, transport, options.progress);
     transport.finish();
-    if (first && options.progress && ended == ExitCode::holds) tell_end(whole, options.record);
+    if (first && options.progress && ended == ExitCode::holds) tell_end(*run, options.record);
     return static_cast<int>(ended);
   } catch (const std::exception& error) {
     const ExitCode code = code_of(error);
     start.failing(code);
     transport.abort(describe_failure(error).words, code);  // prints the reason
     return static_cast<int>(code);
+  }
+}
+
+void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
+  if (!options.record.empty()) claim_record_folder(options.record);
+  if (!options.progress) return;
+  for (const std::string& note : plan.notes) {
+    std::fprintf(stderr, "%s: note: %s: %s\n", options.program.c_str(), plan.schedule.name.c_str(), note.c_str());
+  }
+}
+
+void begin_record(const PipelineOptions& options, const Run& run, const PipelinePlan& plan, const RecordStart& start) {
+  if (options.record.empty()) return;
+  const std::vector<StageEntry> stages = stage_entries(run, plan);
+  std::vector<std::vector<std::string>> units;
+  for (const StageEntry& stage : stages) units.push_back(stage.units);
+  const ManifestSchedule schedule{.name = plan.schedule.name,
+                                  .chunks_per_rank = plan.schedule.placement.chunks_per_rank,
+                                  .microbatches = run.batches.microbatches() / plan.replicas,
+                                  .csv = plan.schedule_csv,
+                                  .accumulation = accumulation_csv(plan.schedule, units, plan.replicas)};
+  Json manifest = make_manifest("pipeline", options.command, run, plan.ranks(), schedule, stages, start.resumed_from);
+  manifest["versions"].update(start.libraries);
+  manifest["clock_skew_ns"] = start.clock_skew_ns;
+  for (int replica = 0; replica < plan.replicas; ++replica) {
+    if (plan.replicas > 1) manifest["mesh"] = mesh_json(plan, replica);
+    write_record_start(plan.folders(options.record).pipeline_of(replica * plan.ranks()), run, manifest, schedule);
   }
 }
 

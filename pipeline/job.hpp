@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks of a job do, as threads or MPI processes: settings, plan, record, memory, training.
+// What each rank of a job does, as a thread or an MPI process: plan, record, memory, training.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
 #include "pipeline/clock_alignment.hpp"
 #include "pipeline/launch.hpp"
-#include "pipeline/transport/nccl/nccl_payloads.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/pipeline_plan.hpp"
+#include "record/record.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
-#include "training/training_run.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
-
-/// The run file with the options that override parts of it. Throws InputError.
-TrainingRun load_for_plan(const PipelineOptions& options);
-/// The same for a run that will be trained, with its record and checkpoint folders. Refuses a run that would keep
-/// nothing.
-TrainingRun load_job(const PipelineOptions& options);
-
-TransportSettings transport_settings(const TrainingRun& training);
-NcclSettings nccl_settings(const TrainingRun& training);
 
 /// What a rank knows when its transport is open.
 struct RankStart {
@@ -35,16 +27,20 @@ struct RankStart {
 /// Collective: one rank's part of a job, the same for MPI processes and threads. Before the first step come the plan
 /// and the record's folder, the machines' free memory, the parts of the model, the checkpoint to resume from and the
 /// record's description; after each, all ranks agree to go on, or print the lowest failed rank's reason once and return
-/// its exit code. `training`: null if `failure` says why this rank cannot train, which it brings along.
-int run_rank(const PipelineOptions& options, std::optional<TrainingRun> training, std::optional<Failure> failure,
+/// its exit code. `run`: null if `failure` says why this rank cannot train.
+int run_rank(const PipelineOptions& options, const Run* run, const std::optional<Failure>& failure,
              Transport& transport, const RankStart& start);
 
-/// Runs this process as one rank of an MPI job. Collective; a rank that already failed (`failure`) calls it too, so
-/// that all ranks learn of it, one prints it, and all exit. Returns the exit code.
-int train_with_mpi(const PipelineOptions& options, std::optional<Failure> failure);
+/// Rank 0, before any rank starts: claims the record's folder and prints the plan's notes. Throws InputError if the
+/// folder holds another run.
+void claim_record(const PipelineOptions& options, const PipelinePlan& plan);
 
-/// Trains with options.world ranks (default 1); on GPUs all of them share the first one. Returns the exit code and
-/// prints the reason of a failure. Throws InputError before any rank has started.
-int train_with_threads(const PipelineOptions& options);
+struct RecordStart {
+  std::optional<ResumedFrom> resumed_from = std::nullopt;
+  Json libraries = Json::object();  ///< RankStart::libraries
+  std::int64_t clock_skew_ns = 0;   ///< AlignedClock::skew
+};
+/// Rank 0, after all ranks loaded their parts: writes the record's description.
+void begin_record(const PipelineOptions& options, const Run& run, const PipelinePlan& plan, const RecordStart& start);
 
 }  // namespace plumbline

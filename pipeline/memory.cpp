@@ -8,11 +8,11 @@
 #include <map>
 #include <sstream>
 
-#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/group.hpp"
 #include "support/error.hpp"
 #include "support/host.hpp"
 #include "support/machine_memory.hpp"
-#include "training/precision.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 namespace {
@@ -33,16 +33,16 @@ std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64
                bytes_text(largest.optimizer), bytes_text(largest.activations), bytes_text(all)});
 }
 
-std::string line_of(const TrainingRun& training, int ranks_of_each) {
-  const int replicas = training.run.pipeline.replicas, world = replicas * ranks_of_each;
+std::string line_of(const Run& run, int ranks_of_each) {
+  const int replicas = run.file.pipeline.replicas, world = replicas * ranks_of_each;
   const std::string ranks = (replicas > 1 ? std::to_string(replicas) + " x " : "") + std::to_string(ranks_of_each) +
                             (world == 1 ? " rank" : " ranks");
   try {
-    const PipelinePlan plan = make_plan(training, world);
+    const PipelinePlan plan = make_plan(run, world);
     std::vector<MemoryPlan> each;
     std::int64_t all = 0;
     for (int rank = 0; rank < world; ++rank) {
-      each.push_back(memory_of(training, plan, rank));
+      each.push_back(memory_of(run, plan, rank));
       all = sum_of_sizes({all, each.back().total()});
     }
     return line(ranks, *std::ranges::max_element(each, {}, &MemoryPlan::total), all);
@@ -65,23 +65,23 @@ std::string words_of(const std::string& name, const Machine& machine, std::size_
 
 }  // namespace
 
-MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitRange>& stages,
+MemoryPlan plan_rank_memory(const Run& run, const BatchPlan& batches, const std::vector<UnitRange>& stages,
                             const std::vector<std::int32_t>& own, const ActionList& list) {
-  const LlamaConfig& config = training.config;
-  const TrainSettings& train = training.run.train;
+  const LlamaConfig& config = run.config;
+  const TrainSettings& train = run.file.train;
   const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
-  MemoryPlan plan = plan_state(config, units, training.run);
+  MemoryPlan plan = plan_state(run, units);
 
   std::int64_t live = 0;
   for (const Action& action : list) {
     const bool begins = action.type == ActionType::forward;
     const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
     if (!begins && !ends) continue;
-    const std::int64_t tokens = training.plan.padded_tokens(action.microbatch);
+    const std::int64_t tokens = batches.padded_tokens(action.microbatch);
     const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
-    const std::int64_t rows = math_sequence(training.plan, action.microbatch, training.run.device, dtype);
+    const std::int64_t rows = math_sequence(batches, action.microbatch, run.device, dtype);
     const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute, rows);
     const std::int64_t beside = begins ? 0 : plan_backward(config, stage, tokens, train, rows);
     if (begins) live = sum_of_sizes({live, bytes});
@@ -91,13 +91,13 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
   return plan;
 }
 
-MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+MemoryPlan memory_of(const Run& run, const PipelinePlan& plan, int rank) {
   const int here = plan.rank_in_pipeline(rank);
   MemoryPlan memory =
-      plan_rank_memory(run_of_replica(training, plan, plan.replica_of(rank)), plan.stages,
+      plan_rank_memory(run, run.batches.part(plan.replica_of(rank), plan.replicas), plan.stages,
                        plan.schedule.placement.stages_on(here), plan.schedule.ranks.at(static_cast<std::size_t>(here)));
-  if (training.run.pipeline.transport == "nccl") {
-    const auto connections = connections_of(plan.schedule.placement, training.config.tied, plan.replicas);
+  if (run.file.pipeline.transport == "nccl") {
+    const auto connections = connections_of(plan.schedule.placement, run.config.tied, plan.replicas);
     memory.communicators = nccl_bytes_of_connection * std::ranges::count_if(connections, [&](const auto& ranks) {
                              return std::ranges::count(ranks, rank) > 0;
                            });
@@ -105,10 +105,10 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int 
   return memory;
 }
 
-MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {
+MemoryPlan memory_of(const Run& run, const PipelinePlan& plan, const std::vector<int>& ranks) {
   MemoryPlan all;
   for (const int rank : ranks) {
-    const MemoryPlan one = memory_of(training, plan, rank);
+    const MemoryPlan one = memory_of(run, plan, rank);
     for (const auto part :
          {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations,
           &MemoryPlan::communicators, &MemoryPlan::dump, &MemoryPlan::checkpoint}) {
@@ -118,21 +118,20 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, cons
   return all;
 }
 
-std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank) {
-  return "rank " + std::to_string(rank) + "'s plan is " + to_text(memory_of(training, plan, rank));
+std::string memory_plan_text(const Run& run, const PipelinePlan& plan, int rank) {
+  return "rank " + std::to_string(rank) + "'s plan is " + to_text(memory_of(run, plan, rank));
 }
 
-std::string memory_table(const TrainingRun& training, int world) {
-  std::string table = "Lower bounds, for the rank that needs the most (schedule " + training.run.pipeline.schedule +
-                      ", precision " + training.run.train.dtype + ", recompute " +
-                      to_text(training.run.train.recompute) +
-                      (training.run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
+std::string memory_table(const Run& run, int world) {
+  std::string table = "Lower bounds, for the rank that needs the most (schedule " + run.file.pipeline.schedule +
+                      ", precision " + run.file.train.dtype + ", recompute " + to_text(run.file.train.recompute) +
+                      (run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
   table += line({"", "in all", "parameters", "gradients", "optimizer", "activations", "all ranks"});
-  const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run);
+  const MemoryPlan reference = plan_one_device(run);
   table += line("reference", reference, reference.total());
-  for (int ranks = 1; ranks <= most_ranks; ++ranks) table += line_of(training, ranks);
-  const int asked = world / training.run.pipeline.replicas;
-  if (asked > most_ranks) table += line_of(training, asked);
+  for (int ranks = 1; ranks <= most_ranks; ++ranks) table += line_of(run, ranks);
+  const int asked = world / run.file.pipeline.replicas;
+  if (asked > most_ranks) table += line_of(run, asked);
   return table + "Free on this machine: " + bytes_text(free_memory()) +
          ". In addition a rank needs memory for LibTorch, MPI and running kernels.\n";
 }
@@ -141,8 +140,7 @@ std::string own_machine() {
   return host_identity() + " " + std::to_string(free_memory());
 }
 
-void require_free_memory(const std::vector<std::string>& reports, const TrainingRun& training,
-                         const PipelinePlan& plan) {
+void require_free_memory(const std::vector<std::string>& reports, const Run& run, const PipelinePlan& plan) {
   std::map<std::string, Machine> machines;
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
     std::istringstream words(reports[rank]);
@@ -154,12 +152,12 @@ void require_free_memory(const std::vector<std::string>& reports, const Training
     machine.free_bytes = std::min(machine.free_bytes, free_bytes);
   }
   for (const auto& [name, machine] : machines) {
-    require_free(memory_of(training, plan, machine.ranks), machine.free_bytes, words_of(name, machine, reports.size()));
+    require_free(memory_of(run, plan, machine.ranks), machine.free_bytes, words_of(name, machine, reports.size()));
   }
 }
 
-void require_free_memory_everywhere(RankGroup& group, const TrainingRun& training, const PipelinePlan& plan) {
-  require_free_memory(group.gather(own_machine()), training, plan);  // gather returns nothing on other ranks
+void require_free_memory_everywhere(RankGroup& group, const Run& run, const PipelinePlan& plan) {
+  require_free_memory(group.gather(own_machine()), run, plan);  // gather returns nothing on other ranks
 }
 
 }  // namespace plumbline

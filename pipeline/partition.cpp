@@ -134,9 +134,4 @@ std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettin
   return ranges;
 }
 
-std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
-                                 const BatchPlan& plan) {
-  return partition(config, settings, stages, plan.padded_rows());
-}
-
 }  // namespace plumbline

@@ -8,7 +8,6 @@
 
 #include "model/config.hpp"
 #include "model/unit.hpp"
-#include "training/batch_plan.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
@@ -26,8 +25,5 @@ namespace plumbline {
 /// stage, an unknown partition, or a balance whose length or sum is wrong.
 std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
                                  const std::vector<std::int64_t>& row_lengths);
-/// The same, with the row lengths of the batch plan.
-std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
-                                 const BatchPlan& plan);
 
 }  // namespace plumbline

@@ -2,29 +2,32 @@
 #include "pipeline/pipeline_plan.hpp"
 
 #include <utility>
+#include <vector>
 
+#include "model/unit.hpp"
 #include "pipeline/partition.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
+
 namespace {
 
-RunnableSchedule schedule_of(const TrainingRun& training, int world) {
-  const PipelineSettings& settings = training.run.pipeline;
+RunnableSchedule schedule_of(const Run& run, int world) {
+  const PipelineSettings& settings = run.file.pipeline;
   ScheduleRequest request;
   request.schedule = settings.schedule;
   request.ranks = world / settings.replicas;
-  request.microbatches = static_cast<std::int32_t>(training.run.microbatches() / settings.replicas);
+  request.microbatches = static_cast<std::int32_t>(run.file.microbatches() / settings.replicas);
   request.chunks = settings.chunks;
-  request.tied = training.config.tied;
+  request.tied = run.config.tied;
   request.transport = settings.transport;
   return make_runnable(request);
 }
 
-void check_replicas(const TrainingRun& training, int world) {
-  const PipelineSettings& settings = training.run.pipeline;
+void check_replicas(const Run& run, int world) {
+  const PipelineSettings& settings = run.file.pipeline;
   if (settings.replicas == 1) return;
   const std::string replicas = "pipeline.replicas is " + std::to_string(settings.replicas);
   if (world % settings.replicas != 0) {
@@ -32,9 +35,9 @@ void check_replicas(const TrainingRun& training, int world) {
                      (world == 1 ? "" : "s") + "; all replicas have the same number of ranks: start a multiple of " +
                      std::to_string(settings.replicas));
   }
-  if (training.validation && training.validation->microbatches() % settings.replicas != 0) {
+  if (run.validation && run.validation->microbatches() % settings.replicas != 0) {
     throw InputError(
-        replicas + ", which does not divide the " + std::to_string(training.validation->microbatches()) +
+        replicas + ", which does not divide the " + std::to_string(run.validation->microbatches()) +
         " microbatches of an evaluation; all replicas evaluate the same number: give evaluate.microbatches "
         "as a multiple of " +
         std::to_string(settings.replicas));
@@ -43,27 +46,56 @@ void check_replicas(const TrainingRun& training, int world) {
 
 }  // namespace
 
-PipelinePlan make_plan(const TrainingRun& training, int world) try {
-  const PipelineSettings& settings = training.run.pipeline;
-  check_replicas(training, world);
+PipelinePlan make_plan(const Run& run, int world) try {
+  const PipelineSettings& settings = run.file.pipeline;
+  check_replicas(run, world);
   PipelinePlan plan;
   plan.replicas = settings.replicas;
-  RunnableSchedule runnable = schedule_of(training, world);
+  RunnableSchedule runnable = schedule_of(run, world);
   plan.schedule_csv = runnable.csv();
   plan.notes = std::move(runnable.notes);
   plan.schedule = std::move(runnable.compute);
   plan.lowered = std::move(runnable.lowered);
-  plan.stages = partition(training.config, settings, plan.schedule.placement.stages(), training.plan.part(0, 1));
+  plan.stages = partition(run.config, settings, plan.schedule.placement.stages(), run.batches.padded_rows());
   return plan;
 } catch (const InputError& error) {  // these functions do not know the run file
-  throw InputError(training.run.path.string() + ": " + error.what());
+  throw InputError(run.file.path.string() + ": " + error.what());
 }
 
-TrainingRun run_of_replica(const TrainingRun& training, const PipelinePlan& plan, int replica) {
-  TrainingRun own = training;
-  own.plan = training.plan.part(replica, plan.replicas);
-  if (training.validation) own.validation = training.validation->part(replica, plan.replicas);
-  return own;
+BatchPlan part_of_replica(const BatchPlan& all, const PipelinePlan& plan, int replica) {
+  return all.part(replica, plan.replicas);
+}
+
+std::vector<StageEntry> stage_entries(const Run& run, const PipelinePlan& plan) {
+  const std::vector<std::string> units = unit_names(run.config);
+  std::vector<StageEntry> entries;
+  for (const UnitRange range : plan.stages) {
+    const auto stage = static_cast<std::int32_t>(entries.size());
+    entries.push_back(
+        {stage, plan.schedule.placement.rank_of(stage), {units.begin() + range.first, units.begin() + range.end}});
+  }
+  return entries;
+}
+
+std::string plan_text(const Run& run, const PipelinePlan& plan) {
+  const Placement& placement = plan.schedule.placement;
+  const PipelineSettings& settings = run.file.pipeline;
+  std::vector<std::string> layers;
+  for (const UnitRange& stage : plan.stages) layers.push_back(std::to_string(layers_in(run.config, stage)));
+  const std::string replicas = plan.replicas == 1 ? "" : std::to_string(plan.replicas) + " replicas of ";
+  return replicas + std::to_string(placement.ranks) + (placement.ranks == 1 ? " rank" : " ranks") + " over " +
+         settings.transport + " (" + run.device_type() + "): schedule " + plan.schedule.name + ", " +
+         settings.partition + " partition: stages of " + join(layers, ", ") +
+         (run.config.halves ? " half layers" : " layers");
+}
+
+Json plan_json(const Run& run, const PipelinePlan& plan) {
+  return {{"ranks", plan.world()},
+          {"replicas", plan.replicas},
+          {"schedule", plan.schedule.name},
+          {"chunks_per_rank", plan.schedule.placement.chunks_per_rank},
+          {"stages", stage_entries(run, plan)},
+          {"notes", plan.notes}};
 }
 
 }  // namespace plumbline

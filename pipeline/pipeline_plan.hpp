@@ -9,8 +9,10 @@
 
 #include "model/unit.hpp"
 #include "record/rank_folder.hpp"
+#include "record/record.hpp"
 #include "schedule/schedule.hpp"
-#include "training/training_run.hpp"
+#include "support/json.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 
@@ -33,9 +35,17 @@ struct PipelinePlan {
 };
 
 /// Schedule, stages and lowered lists for `world` ranks, those of all replicas. Throws InputError naming the run file.
-PipelinePlan make_plan(const TrainingRun& training, int world);
+PipelinePlan make_plan(const Run& run, int world);
 
-/// The run as a rank of this replica sees it: with its part of each step's microbatches.
-TrainingRun run_of_replica(const TrainingRun& training, const PipelinePlan& plan, int replica);
+/// The microbatches of each step, or of an evaluation, that this replica computes.
+BatchPlan part_of_replica(const BatchPlan& all, const PipelinePlan& plan, int replica);
+
+/// Each stage with its rank in the pipeline and the names of its units.
+std::vector<StageEntry> stage_entries(const Run& run, const PipelinePlan& plan);
+
+/// "4 ranks over mpi (cpu): schedule 1f1b, layers 2, 1, 1, 1 on stages 0 to 3 (uniform)"
+std::string plan_text(const Run& run, const PipelinePlan& plan);
+/// Ranks, schedule, and the units of each stage with its rank.
+Json plan_json(const Run& run, const PipelinePlan& plan);
 
 }  // namespace plumbline

@@ -2,23 +2,28 @@
 #include "pipeline/program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "command_line/command_line.hpp"
 #include "command_line/options.hpp"
-#include "pipeline/check.hpp"
 #include "pipeline/gpu_ranks.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/memory.hpp"
 #include "schedule/schedule.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/machine_memory.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
-#include "training/gpu/gpu_capabilities.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_support.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 namespace {
@@ -33,6 +38,74 @@ int print_capabilities() {
   const Json own{{"transports", transports_of_this_build()}, {"schedules", schedule_names()}};
   std::cout << json_text(capabilities_json("plumbline-pipeline", gpu, own), 2) << '\n';
   return 0;
+}
+
+/// The first of these variables of an MPI launcher that this process has.
+std::optional<int> launcher_number(std::array<const char*, 2> names) {
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    const auto number = value != nullptr ? parse_integer(value) : std::nullopt;
+    if (number) return static_cast<int>(*number);
+  }
+  return std::nullopt;
+}
+
+/// Same assignment as select_gpu makes in a job, with all ranks on this machine.
+void check_gpus(const PipelineOptions& options, const Run& run, const PipelinePlan& plan) {
+  const int world = plan.world();
+  const bool threads = run.file.pipeline.transport == "threads";
+  const RankGpus seen = gpus_of_this_rank(load_gpu_module());
+  GpuSharing sharing;
+  sharing.mixed_models = options.mixed_gpus;
+  sharing.several_ranks_per_gpu =
+      run.file.pipeline.transport != "nccl" || why_nccl_needs_one_gpu_a_rank_here(load_gpu_module()).empty();
+  std::vector<int> gpus(static_cast<std::size_t>(world), 0);
+  if (!threads) gpus = assign_gpus(std::vector(gpus.size(), seen), sharing);
+  for (int gpu = 0; gpu < static_cast<int>(seen.devices.size()); ++gpu) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < world; ++rank) {
+      if (gpus[static_cast<std::size_t>(rank)] == gpu) ranks.push_back(rank);
+    }
+    if (ranks.empty()) continue;
+    const GpuFreeMemory memory = load_gpu_module().free_memory(gpu);
+    check_fits(memory_of(run, plan, ranks), memory.free_bytes, memory.total_bytes,
+               "GPU " + std::to_string(gpu) + " (" + seen.devices[static_cast<std::size_t>(gpu)].name + ")");
+  }
+}
+
+void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
+  chosen_transport(options);
+  if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
+  apply_deterministic_settings();
+  const Run run = load_job(options, /*recorded=*/true);
+  check_inputs(run, options.record, answer);
+  const PipelinePlan plan = make_plan(run, world);
+  answer.json["plan"] = plan_json(run, plan);
+  answer.text += plan_text(run, plan) + "\n";
+  for (const std::string& note : plan.notes) answer.text += "note: " + plan.schedule.name + ": " + note + "\n";
+
+  std::vector<std::int64_t> each;
+  for (int rank = 0; rank < world; ++rank) each.push_back(memory_of(run, plan, rank).total());
+  answer.json["memory"] = {{"ranks", each}, {"free", free_memory()}, {"limit", memory_limit()}};
+  answer.text += memory_table(run, world);
+  if (options.device == "cuda") return check_gpus(options, run, plan);
+  for (int rank = 0; rank < world; ++rank) {
+    require_memory(memory_of(run, plan, rank), "rank " + std::to_string(rank));
+  }
+  // In a job on several machines, only the ranks that the launcher placed here are checked.
+  const int here =
+      options.world ? world : launcher_number({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}).value_or(world);
+  if (here == world) require_free_memory(std::vector(each.size(), own_machine()), run, plan);
+}
+
+/// Checks whether the run could start on this machine with `options.world` ranks (default: the launcher's number, else
+/// 1). Does not train and needs no launcher. Returns the exit code.
+int check_pipeline(const PipelineOptions& options, bool as_json) {
+  const int world = options.world.value_or(launcher_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1));
+  if (!options.world && launcher_number({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}).value_or(0) != 0)
+    return 0;  // rank 0 reports
+  return answer_check(options.program, options.run_file, as_json,
+                      [&](RunAnswer& answer) { ask(options, world, answer); });
 }
 
 }  // namespace
@@ -56,10 +129,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   bool quiet = false;
   bool check = false;
   bool as_json = false;
-  app.add_option("RUN.toml", options.run_file, "Run file: model, data, training, pipeline");
-  app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
-  options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file instead of the run file's data")->type_name("FILE");
+  options.add_to(app, "model, data, training, pipeline");
   offer(app.add_option("--schedule", options.schedule,
                        "Schedule instead of the run file's: " + join(schedule_names(), ", ") +
                            ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/rank_trainer.hpp"
 
-#include "pipeline/tied_exchange.hpp"
-#include "pipeline/transport/deadline_error.hpp"
-#include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/step_end.hpp"
+#include "pipeline/transport/message.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "record/wait_chain.hpp"
 #include "support/json.hpp"
 #include "support/plain_text.hpp"
@@ -12,7 +12,7 @@ namespace plumbline {
 namespace {
 
 /// `rank`: of the run.
-RecordedRank recorded(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+RecordedRank recorded(const Run& run, const PipelinePlan& plan, int rank) {
   RecordedRank made;
   made.rank = plan.rank_in_pipeline(rank);
   made.first_rank = rank - plan.rank_in_pipeline(rank);
@@ -20,34 +20,34 @@ RecordedRank recorded(const TrainingRun& training, const PipelinePlan& plan, int
   made.reports = plan.replica_of(rank) == 0;
   made.measures_passes = true;
   made.origin_ns = plan.origin_ns;
-  made.process = training.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
+  made.process = run.file.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
   return made;
 }
 
 }  // namespace
 
-RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
+RankTrainer::RankTrainer(const Run& run, const PipelinePlan& plan, Transport& world,
                          const std::filesystem::path& record)
-    : Trainer(training, record.empty() ? record : plan.folders(record).pipeline_of(world.rank()),
-              recorded(training, plan, world.rank())),
+    : Trainer(run, part_of_replica(run.batches, plan, plan.replica_of(world.rank())),
+              record.empty() ? record : plan.folders(record).pipeline_of(world.rank()),
+              recorded(run, plan, world.rank())),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) ==
                  plan.rank_in_pipeline(world.rank())),
-      compares_tied_copies_(training.run.record_level >= RecordLevel::full && training.config.tied &&
-                            plan.stages.size() > 1),
+      compares_tied_copies_(run.record_level >= RecordLevel::full && run.config.tied && plan.stages.size() > 1),
       folders_(plan.folders(record)),
       lowest_stage_(plan.schedule.placement.stages_on(plan.rank_in_pipeline(world.rank())).front()),
       world_(world),
       pipeline_(world, plan.replica_of(world.rank()) * plan.ranks(), 1, plan.ranks()),
-      parts_(make_rank_parts(training, plan, pipeline_)),
-      executor_(training, plan, parts_, plan.lowered.ranks.at(static_cast<std::size_t>(pipeline_.rank())),
-                {training.plan, recorder_}) {
+      parts_(make_rank_parts(run, plan, pipeline_)),
+      executor_(run, plan, parts_, plan.lowered.ranks.at(static_cast<std::size_t>(pipeline_.rank())),
+                {part_of_replica(run.batches, plan, plan.replica_of(world.rank())), recorder_}) {
   const auto waits_for = [this](int peer) { recorder_.heartbeat().waits_for(peer); };
   world_.set_wait_callback(waits_for);
   if (plan.replicas > 1) {
-    replicas_.emplace(Group(world, pipeline_.rank(), plan.ranks(), plan.replicas), training.device, waits_for);
+    replicas_.emplace(Group(world, pipeline_.rank(), plan.ranks(), plan.replicas), run.device, waits_for);
     parts_.replicas = &*replicas_;
   }
-  if (training.validation) evaluation_.emplace(training, plan, parts_, recorder_.heartbeat());
+  if (run.validation) evaluation_.emplace(run, plan, parts_, recorder_.heartbeat());
 }
 
 RankTrainer::~RankTrainer() {

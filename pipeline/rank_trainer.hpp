@@ -10,9 +10,9 @@
 
 #include "pipeline/evaluation.hpp"
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/rank_parts.hpp"
 #include "pipeline/replica_sum.hpp"
 #include "pipeline/schedule_executor.hpp"
+#include "pipeline/stage.hpp"
 #include "pipeline/transport/group.hpp"
 #include "record/rank_folder.hpp"
 #include "training/trainer.hpp"
@@ -21,10 +21,8 @@ namespace plumbline {
 
 class RankTrainer : public Trainer {
  public:
-  /// `training`: of the rank's replica. `world`: of all ranks. `record`: of the run. Throws InputError for weights of
-  /// another model.
-  RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& world,
-              const std::filesystem::path& record);
+  /// `world`: of all ranks. `record`: of the run. Throws InputError for weights of another model.
+  RankTrainer(const Run& run, const PipelinePlan& plan, Transport& world, const std::filesystem::path& record);
 
   ~RankTrainer() override;
   RankTrainer(const RankTrainer&) = delete;

@@ -5,26 +5,28 @@
 #include <stdexcept>
 #include <utility>
 
-#include "pipeline/global_norm.hpp"
-#include "pipeline/tied_exchange.hpp"
+#include "pipeline/step_end.hpp"
 #include "schedule/direction.hpp"
 #include "training/action_log.hpp"
 #include "training/gradient_norm.hpp"
 
 namespace plumbline {
 
-ScheduleExecutor::ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts,
-                                   ActionList list, Pass pass)
-    : training_(training),
+ScheduleExecutor::ScheduleExecutor(const Run& run, const PipelinePlan& plan, RankParts& parts, ActionList list,
+                                   Pass pass)
+    : run_(run),
       plan_(plan),
       parts_(parts),
       pipeline_(parts.pipeline),
       list_(std::move(list)),
-      pass_(pass),
-      observer_(pass.observer),
-      messages_(training, plan, pass.data, parts.pipeline, pass.observer) {}
+      pass_(std::move(pass)),
+      observer_(pass_.observer),
+      messages_(run, plan, pass_.data, parts.pipeline, observer_) {}
 
 void ScheduleExecutor::step(std::int64_t step) {
+  if (std::ranges::any_of(parts_.stages, [](const auto& each) { return each->last(); })) {
+    pass_.valid_tokens = pass_.data.step_valid_tokens(pass_.trains ? step : 0);
+  }
   const auto message = [](const Action& action) { return is_communication(action.type); };
   for (auto next = list_.begin(); next != list_.end();) {
     const std::int64_t index = next - list_.begin();
@@ -109,7 +111,7 @@ void ScheduleExecutor::finish_replica_sums(const StepAction& now) {
 }
 
 void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
-  const TiedWeight tied(training_.config.tied, parts_.state);
+  const TiedWeight tied(run_.config.tied, parts_.state);
   const bool head = action.stage != 0;
   const Placement& placement = plan_.schedule.placement;
   const int peer = placement.rank_of(head ? 0 : placement.stages() - 1);
@@ -119,11 +121,11 @@ void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
 }
 
 void ScheduleExecutor::update(const StepAction& now) {
-  end_gradients(training_.run.train, training_.config.tied, now.step, parts_.state, observer_, [&] {
-    const std::vector<ParameterNorm> own = gradient_norms(training_.config, parts_.state);
+  end_gradients(run_, now.step, parts_.state, observer_, [&] {
+    const std::vector<ParameterNorm> own = gradient_norms(run_.config, parts_.state);
     const std::int64_t begin_ns = monotonic_ns();
     const bool counts = parts_.replicas == nullptr || parts_.replicas->replica() == 0;
-    const double norm = global_norm(pipeline_.world(), training_.config, own, counts);
+    const double norm = global_norm(pipeline_.world(), run_.config, own, counts);
     observer_.waited(now, monotonic_ns() - begin_ns);
     return norm;
   });

@@ -6,9 +6,9 @@
 
 #include "pipeline/boundary_messages.hpp"
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/rank_parts.hpp"
+#include "pipeline/stage.hpp"
+#include "training/run.hpp"
 #include "training/step_observer.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -16,7 +16,7 @@ class ScheduleExecutor {
  public:
   /// `list`: lowered. `pass`: what the list's forward passes compute. All arguments but these must outlive this object,
   /// and what `pass` refers to.
-  ScheduleExecutor(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, ActionList list, Pass pass);
+  ScheduleExecutor(const Run& run, const PipelinePlan& plan, RankParts& parts, ActionList list, Pass pass);
 
   void step(std::int64_t step);
 
@@ -31,7 +31,7 @@ class ScheduleExecutor {
   void update(const StepAction& now);
   Stage& stage(std::int64_t index) const;
 
-  const TrainingRun& training_;
+  const Run& run_;
   const PipelinePlan& plan_;
   RankParts& parts_;
   Group& pipeline_;

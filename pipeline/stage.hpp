@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stage of a pipeline: a contiguous range of the model's units, possibly empty.
+// One stage of a pipeline, a contiguous range of the model's units, possibly empty; and the stages and the state of a
+// rank.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "model/deferred_weights.hpp"
+#include "model/llama_slice.hpp"
+#include "model/unit.hpp"
+#include "pipeline/pipeline_plan.hpp"
+#include "pipeline/replica_sum.hpp"
+#include "pipeline/transport/group.hpp"
 #include "training/batch_plan.hpp"
+#include "training/graph_edges.hpp"
+#include "training/microbatch.hpp"
+#include "training/run.hpp"
 #include "training/step_observer.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline {
 
 /// Whose forward and backward passes run: those of a step, or those of an evaluation.
 struct Pass {
-  const BatchPlan& data;
+  BatchPlan data;
   /// Receives the inputs of the first and last stage, and the losses.
   StepObserver& observer;
-  bool trains = true;  ///< else nothing is saved for a backward pass
+  bool trains = true;             ///< else nothing is saved for a backward pass
+  std::int64_t valid_tokens = 0;  ///< of the step or evaluation, on the rank with the last stage
 };
 
 class Stage {
@@ -46,5 +59,42 @@ class Stage {
 };
 
 using Stages = std::vector<std::unique_ptr<Stage>>;
+
+class LlamaStage : public Stage {
+ public:
+  /// Creates the parameters of these units only, with zeroed gradients and the run's initial values, each under its
+  /// memory owner. Throws InputError for weights of another model.
+  LlamaStage(const Run& run, std::int64_t index, UnitRange units);
+
+  const LlamaSlice& slice() const { return slice_; }
+
+  at::Tensor forward(const Pass& pass, std::int64_t step, std::int64_t microbatch, at::Tensor input) override;
+  at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
+  at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
+  void backward_weight(std::int64_t step, std::int64_t microbatch) override;
+
+ private:
+  struct InFlight {
+    std::shared_ptr<GradientSlot> input;
+    GraphEnd end;
+    DeferredWeights deferred;
+  };
+  Microbatch feed(const Pass& pass, std::int64_t step, std::int64_t microbatch) const;
+  at::Tensor run_backward(InFlight& state, at::Tensor gradient) const;
+
+  const Run& run_;
+  LlamaSlice slice_;
+  std::map<std::int64_t, InFlight> in_flight_;
+};
+
+struct RankParts {
+  Stages stages;
+  TrainState state;  ///< of all stages
+  Group& pipeline;
+  ReplicaSum* replicas = nullptr;  ///< null: one pipeline trains
+};
+
+/// Throws InputError for weights of another model.
+RankParts make_rank_parts(const Run& run, const PipelinePlan& plan, Group& pipeline);
 
 }  // namespace plumbline

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/start_ranks.hpp"
-
+// --ranks: this program starts its own ranks on this machine.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -5,8 +5,8 @@
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
+#include "training/gpu/prepare_device.hpp"
 #include "training/memory_plan.hpp"
-#include "training/prepare_device.hpp"
 #include "training/run_description.hpp"
 
 namespace plumbline {
@@ -15,19 +15,17 @@ int check_reference(const ReferenceOptions& options, bool as_json) {
   return answer_check("plumbline-reference", options.run_file, as_json, [&](RunAnswer& answer) {
     if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
     apply_deterministic_settings();
-    TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
-    training.run.device = options.device;
-    options.checkpoint.use_in(training, /*recorded=*/true);
-    check_inputs(training, options.record, answer);
+    Run run = load_run(options, /*recorded=*/true);
+    check_inputs(run, options.record, answer);
     if (options.accumulation) {
-      read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());
+      read_accumulation_order(*options.accumulation, run.config, run.batches.microbatches());
     }
-    const MemoryPlan need = plan_one_device(training.config, training.plan, training.run);
+    const MemoryPlan need = plan_one_device(run);
     answer.json["memory"] = {{"ranks", {need.total()}}, {"free", free_memory()}, {"limit", memory_limit()}};
     answer.text += "memory: " + to_text(need) + "; free here: " + bytes_text(free_memory()) + "\n";
-    use_first_gpu(training);
-    prepare_device(training, need, "the run");
-    if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
+    use_first_gpu(run);
+    prepare_device(run, need, "the run");
+    if (run.device.is_cpu()) require_free(need, free_memory(), "the machine");
   });
 }
 

@@ -13,7 +13,7 @@
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "training/environment.hpp"
-#include "training/gpu/gpu_capabilities.hpp"
+#include "training/gpu/gpu_check.hpp"
 
 namespace {
 
@@ -44,10 +44,7 @@ int run(int argc, char** argv) {
   bool check = false;
   bool as_json = false;
   std::filesystem::path exported;
-  app.add_option("RUN.toml", options.run_file, "Run file: model, data, training");
-  app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
-  options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file instead of the run file's data")->type_name("FILE");
+  options.add_to(app, "model, data, training");
   app.add_option("--accumulation", options.accumulation,
                  "CSV (unit, microbatch[, group]): sum gradients in this order instead of ascending")
       ->type_name("FILE.csv");

@@ -17,25 +17,20 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/machine_memory.hpp"
-#include "training/data_digests.hpp"
 #include "training/environment.hpp"
-#include "training/evaluation.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_start.hpp"
+#include "training/gpu/prepare_device.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
-#include "training/make_slice.hpp"
+#include "training/loss.hpp"
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
 #include "training/microbatch.hpp"
-#include "training/precision.hpp"
-#include "training/prepare_device.hpp"
+#include "training/model_slice.hpp"
+#include "training/run.hpp"
 #include "training/run_description.hpp"
-#include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
-#include "training/total_norm.hpp"
 #include "training/trainer.hpp"
-#include "training/unit_pass.hpp"
 
 namespace plumbline {
 namespace {
@@ -56,18 +51,18 @@ struct Variant {
   std::optional<std::string> shadow_of;  ///< dtype of the run for which this one is the float64 reference
 };
 
-LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
+LlamaSlice make_model(const Run& run, const Variant& variant) {
   // A float64 reference uses the constants of the original model's dtype: they are not an arithmetic error.
   std::optional<at::ScalarType> tables_in;
   if (variant.shadow_of) tables_in = parse_dtype(*variant.shadow_of);
-  LlamaSlice slice = make_slice(training, all_units(training.config), tables_in);
+  LlamaSlice slice = make_slice(run, all_units(run.config), tables_in);
   const MemoryScope scope(MemoryOwner::other);
   if (variant.shadow_of) {
-    LlamaSlice own(training.config, all_units(training.config), *tables_in, training.device);
-    set_initial_values(own, training.run);
+    LlamaSlice own(run.config, all_units(run.config), *tables_in, run.device);
+    set_initial_values(own, run.file);
     copy_values(slice, own);
   } else {
-    set_initial_values(slice, training.run);
+    set_initial_values(slice, run.file);
   }
   if (variant.perturb) perturb(slice, *variant.perturb);
   return slice;
@@ -75,13 +70,13 @@ LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
 
 class ReferenceTrainer : public Trainer {
  public:
-  ReferenceTrainer(const TrainingRun& training, const Variant& variant, const std::filesystem::path& record,
+  ReferenceTrainer(const Run& run, const Variant& variant, const std::filesystem::path& record,
                    std::optional<ListedAccumulation> listed)
-      : Trainer(training, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
-        units_(unit_names(training.config)),
+      : Trainer(run, run.batches, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
+        units_(unit_names(run.config)),
         meter_(this_thread_meter()),
-        model_(make_model(training, variant)),
-        state_(training.run.train.optimizer, model_.parameters()),
+        model_(make_model(run, variant)),
+        state_(run.file.train.optimizer, model_.parameters()),
         listed_(std::move(listed)) {}
 
   /// An additional pass over the first step's microbatches, whose gradients are discarded, to measure the bytes of
@@ -95,8 +90,7 @@ class ReferenceTrainer : public Trainer {
   RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
   /// `meter`: null if nothing is measured.
-  GraphEnd forward(std::int64_t step, Microbatch& data, UnitMeter* meter,
-                   const std::function<void(const at::Tensor&)>& scored);
+  GraphEnd forward(Microbatch& data, UnitMeter* meter, const std::function<void(const at::Tensor&)>& scored);
   void backward(GraphEnd graph, UnitMeter* meter);
   void add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch);
 
@@ -106,16 +100,17 @@ class ReferenceTrainer : public Trainer {
   TrainState state_;
   std::optional<ListedAccumulation> listed_;
   RankGroup alone_;
+  std::int64_t valid_tokens_ = 0;                  ///< of the current step
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: bytes of a split backward pass
 };
 
-GraphEnd ReferenceTrainer::forward(std::int64_t step, Microbatch& data, UnitMeter* meter,
+GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
                                    const std::function<void(const at::Tensor&)>& scored) {
-  const LossTarget target{data.labels, training_.plan.step_valid_tokens(step)};
+  const LossTarget target{data.labels, valid_tokens_};
   at::Tensor x = std::move(data.ids);
   for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
     if (meter != nullptr) meter->before_unit(unit, x);
-    x = forward_unit(model_, unit, x, target, training_.run.train.recompute);
+    x = forward_unit(model_, unit, x, target, run_.file.train.recompute);
     if (meter != nullptr) meter->after_unit(unit, x);
   }
   if (scored) scored(x);
@@ -129,11 +124,11 @@ void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
 }
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
-  Microbatch made = training_.plan.make(step, microbatch);
+  Microbatch made = run_.batches.make(step, microbatch);
   recorder_.on_input(microbatch, made);
-  Microbatch data = to_device(std::move(made), training_.device);
+  Microbatch data = to_device(std::move(made), run_.device);
   std::optional<UnitMeter> unit_meter;
-  if (training_.recorded()) unit_meter.emplace(meter_, recorder_, units_, step, microbatch);
+  if (run_.recorded()) unit_meter.emplace(meter_, recorder_, units_, step, microbatch);
   UnitMeter* meter = unit_meter ? &*unit_meter : nullptr;
   const MemoryScope scope(MemoryOwner::activations);
 
@@ -147,7 +142,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   };
   const StepAction forward_action = seen(2 * microbatch, "F");
   recorder_.action_began(forward_action);
-  GraphEnd graph = forward(step, data, meter, [&](const at::Tensor& loss) { recorder_.on_loss(microbatch, loss); });
+  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { recorder_.on_loss(microbatch, loss); });
   ended(forward_action);
 
   const StepAction backward_action = seen(2 * microbatch + 1, "B");
@@ -173,12 +168,13 @@ void ReferenceTrainer::add_saved_rows(const std::vector<SavedRow>& rows, std::in
 }
 
 void ReferenceTrainer::measure_split_backward() {
-  for (std::int64_t index = 0; index < training_.plan.microbatches(); ++index) {
-    Microbatch data = to_device(training_.plan.make(0, index), training_.device);
+  valid_tokens_ = run_.batches.step_valid_tokens(0);
+  for (std::int64_t index = 0; index < run_.batches.microbatches(); ++index) {
+    Microbatch data = to_device(run_.batches.make(0, index), run_.device);
     DeferredWeights deferred;
     UnitMeter unit_meter(meter_, deferred, units_, index);
     const MemoryScope scope(MemoryOwner::activations);
-    GraphEnd graph = forward(0, data, &unit_meter, nullptr);
+    GraphEnd graph = forward(data, &unit_meter, nullptr);
     {
       const DeferWeightsScope defer(deferred);
       backward(std::move(graph), &unit_meter);
@@ -189,30 +185,31 @@ void ReferenceTrainer::measure_split_backward() {
 }
 
 void ReferenceTrainer::train_step(std::int64_t step) {
-  const std::int64_t microbatches = training_.plan.microbatches();
+  const std::int64_t microbatches = run_.batches.microbatches();
+  valid_tokens_ = run_.batches.step_valid_tokens(step);
   for (std::int64_t index = 0; index < microbatches; ++index) microbatch(step, index);
 
   const StepAction action{step, 2 * microbatches, "0STEP", 0, std::nullopt, false};
   recorder_.action_began(action);
   if (listed_) listed_->add_all(state_);
-  end_gradients(training_.run.train, training_.config.tied, step, state_, recorder_,
-                [&] { return total_norm(training_.config, gradient_norms(training_.config, state_)); });
+  end_gradients(run_, step, state_, recorder_,
+                [&] { return total_norm(run_.config, gradient_norms(run_.config, state_)); });
   recorder_.action_ended(action);
 }
 
 std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
   const at::NoGradGuard no_grad;
-  const BatchPlan& plan = evaluation_data(training_);
+  const BatchPlan& plan = evaluation_data(run_);
+  const std::int64_t valid_tokens = plan.step_valid_tokens(0);
   StepLosses losses;
   DataDigests digests(plan.microbatches());
   losses.begin(plan.microbatches());
   for (std::int64_t index = 0; index < plan.microbatches(); ++index) {
     Microbatch made = plan.make(0, index);
-    if (training_.recorded()) digests.add(index, made);
-    Microbatch data = to_device(std::move(made), training_.device);
+    if (run_.recorded()) digests.add(index, made);
+    Microbatch data = to_device(std::move(made), run_.device);
     const MemoryScope scope(MemoryOwner::activations);
-    losses.set(index,
-               forward_units(model_, std::move(data.ids), {data.labels, plan.step_valid_tokens(0)}, Recompute::none));
+    losses.set(index, forward_units(model_, std::move(data.ids), {data.labels, valid_tokens}, Recompute::none));
   }
   return EvaluationResult{losses.read(), digests.end_step()};
 }
@@ -231,47 +228,47 @@ ExitCode train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   keep_freed_memory();
-  TrainingRun training = load_training_run(options.run_file, options.text, options.checkpoint.assignments);
-  training.run.device = options.device;
-  at::set_num_threads(static_cast<int>(training.run.train.threads));
-  options.checkpoint.use_in(training, !options.record.empty());
-  if (training.recorded()) {
-    warn_of_equal_microbatches(training.plan);
+  Run run = load_run(options, !options.record.empty());
+  at::set_num_threads(static_cast<int>(run.file.train.threads));
+  if (run.recorded()) {
+    warn_of_equal_microbatches(run.batches);
     install_memory_meter();
   }
   Variant variant{options.perturb, std::nullopt};
-  if (options.shadow && is_mixed(training.run.train)) {
+  if (options.shadow && is_mixed(run.file.train)) {
     throw InputError(
         options.run_file.string() +
         ", key train.precision: mixed has no float64 reference; its limits cannot be measured, so compare it in bits");
   }
-  if (options.shadow) variant.shadow_of = std::exchange(training.run.train.dtype, "float64");
-  const auto units = unit_names(training.config);
-  const MemoryPlan need = plan_one_device(training.config, training.plan, training.run);
+  if (options.shadow) variant.shadow_of = std::exchange(run.file.train.dtype, "float64");
+  const auto units = unit_names(run.config);
+  const MemoryPlan need = plan_one_device(run);
   const std::string memory_plan_text = "the plan is " + to_text(need);
-  use_first_gpu(training);
-  prepare_device(training, need, "the run");
-  if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
-  ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
+  use_first_gpu(run);
+  prepare_device(run, need, "the run");
+  if (run.device.is_cpu()) require_free(need, free_memory(), "the machine");
+  const std::int64_t microbatches = run.batches.microbatches();
+  ManifestSchedule schedule{
+      .name = "sequential", .microbatches = microbatches, .csv = sequential_list(microbatches), .accumulation = ""};
   std::optional<ListedAccumulation> listed;
   if (options.accumulation) {
     schedule.accumulation = read_file(*options.accumulation, most_by_program);
-    listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
+    listed.emplace(read_accumulation_order(*options.accumulation, run.config, microbatches));
   }
 
   const std::filesystem::path& record = options.record;
   if (!record.empty()) claim_record_folder(record);
   std::optional<ReferenceTrainer> trainer;
   try {
-    explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(training, variant, record, std::move(listed)); });
+    explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(run, variant, record, std::move(listed)); });
     trainer->begin();
     Json manifest =
-        make_manifest("reference", options.command, training, 1, schedule, {{0, 0, units}}, trainer->resumed_from());
+        make_manifest("reference", options.command, run, 1, schedule, {{0, 0, units}}, trainer->resumed_from());
     if (variant.perturb) manifest["perturbation"] = *variant.perturb;
     if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
-    if (!record.empty()) write_record_start(record, training, manifest, schedule);
+    if (!record.empty()) write_record_start(record, run, manifest, schedule);
     if (options.progress) {
-      tell_start("one device (" + training.run.device + ")", training, record, trainer->resumed_from());
+      tell_start("one device (" + run.device_type() + ")", run, record, trainer->resumed_from());
     }
   } catch (const std::exception&) {  // for example weights of another shape: nothing was recorded yet
     if (!record.empty()) give_back_record_folder(record);
@@ -279,7 +276,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
   }
   try {
     explain_out_of_memory(memory_plan_text, [&] {
-      if (training.recorded() && options.measure_split_backward) trainer->measure_split_backward();
+      if (run.recorded() && options.measure_split_backward) trainer->measure_split_backward();
       trainer->run(options.progress);
     });
   } catch (const std::exception&) {
@@ -287,7 +284,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
     throw;
   }
   const ExitCode code = trainer->succeeded();
-  if (options.progress && code == ExitCode::holds) tell_end(training, record);
+  if (options.progress && code == ExitCode::holds) tell_end(run, record);
   return code;
 }
 

@@ -6,26 +6,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "support/error.hpp"
-#include "training/checkpoint/checkpoint_options.hpp"
+#include "training/trainer_options.hpp"
 
 namespace plumbline {
 
-struct ReferenceOptions {
-  std::filesystem::path run_file;
-  std::filesystem::path record;                       ///< empty: no record
-  std::optional<std::filesystem::path> text;          ///< overrides the run file's data
+struct ReferenceOptions : TrainerOptions {
   std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order given by this file
   std::optional<std::uint64_t> perturb;               ///< seed for moving the initial parameters by at most one ULP
   bool shadow = false;                                ///< compute in float64 from the initial values of the run's dtype
-  std::string device = "cpu";                         ///< cpu | cuda (the first visible GPU)
-  CheckpointOptions checkpoint;
-  std::vector<std::string> command;
-  bool measure_split_backward = true;  ///< one additional pass over the first step, if recorded
-  bool progress = true;
+  bool measure_split_backward = true;                 ///< one additional pass over the first step, if recorded
 };
 
 /// Trains and writes the record. Returns `stopped` if a signal ended it, else `holds`. Throws InputError, SystemError

@@ -24,12 +24,8 @@ const std::string assigned = "--set ";
 
 /// Throws InputError naming the assignment.
 toml::table parsed_assignment(const std::string& assignment) {
-  const std::size_t equals = assignment.find('=');
-  const std::string key = assignment.substr(0, equals);
-  if (equals == std::string::npos || key.find('.') == std::string::npos) {
-    throw InputError(assigned + assignment + ": write TABLE.KEY=VALUE, for example train.learning_rate=5e-4");
-  }
-  const std::string value = assignment.substr(equals + 1), place = assigned + assignment;
+  const auto [key, value] = split_assignment(assignment);
+  const std::string place = assigned + assignment;
   try {
     return parse_toml(place, key + " = " + value);
   } catch (const InputError&) {
@@ -102,6 +98,16 @@ struct TomlTable::State {
     return all;
   }
 };
+
+std::pair<std::string, std::string> split_assignment(const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  std::string key = assignment.substr(0, equals);
+  std::erase(key, ' ');
+  if (equals == std::string::npos || key.find('.') == std::string::npos) {
+    throw InputError(assigned + assignment + ": write TABLE.KEY=VALUE, for example train.learning_rate=5e-4");
+  }
+  return {key, assignment.substr(equals + 1)};
+}
 
 TomlTable TomlTable::read(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
   const auto root = std::make_shared<toml::table>(parse_toml(path, read_file(path)));

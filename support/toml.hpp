@@ -12,11 +12,14 @@
 
 namespace plumbline {
 
+/// "train.steps=4" as key and value; the value need not be TOML. Throws InputError if it is not TABLE.KEY=VALUE.
+std::pair<std::string, std::string> split_assignment(const std::string& assignment);
+
 /// One table of a TOML file. Values are read by key and type; a wrong type is an InputError with file, line, column and
 /// key. Copies share the list of requested keys.
 class TomlTable {
  public:
-  /// Parses a file. Throws InputError with line and column. `assignments`: "train.steps=4" adds or replaces a key; a
+  /// Parses a file. Throws InputError with line and column. `assignments` (split_assignment) add or replace keys; a
   /// value that is not TOML is a text.
   static TomlTable read(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
 

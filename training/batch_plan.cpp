@@ -13,7 +13,7 @@
 #include "support/ignored_label.hpp"
 #include "support/machine_memory.hpp"
 #include "training/memory_meter.hpp"
-#include "training/token_source.hpp"
+#include "training/tokens.hpp"
 #include "training/window_shuffle.hpp"
 
 namespace plumbline {
@@ -39,43 +39,50 @@ std::vector<std::int64_t> ignored_labels(const Tokens& ignored, std::int64_t beg
 }  // namespace
 
 BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens, std::optional<Tokens> ignored)
-    : count_(std::ssize(data.row_lengths)),
-      row_lengths_(data.row_lengths),
-      masked_(data.row_lengths.size(), false),
-      tokens_(std::move(tokens)),
-      ignored_(std::move(ignored)),
-      shuffled_(data.shuffle == "windows"),
-      seed_(data.seed) {
+    : count_(std::ssize(data.row_lengths)) {
+  Step step{.row_lengths = data.row_lengths,
+            .masked = std::vector<bool>(data.row_lengths.size(), false),
+            .tokens = std::move(tokens),
+            .ignored = std::move(ignored),
+            .offsets = {0},
+            .rows_before = {0},
+            .shuffled = data.shuffle == "windows",
+            .seed = data.seed};
   for (const std::int64_t microbatch : data.masked) {
-    masked_.at(static_cast<std::size_t>(microbatch)) = true;
+    step.masked.at(static_cast<std::size_t>(microbatch)) = true;
   }
-  offsets_.push_back(0);
-  rows_before_.push_back(0);
-  for (const std::vector<std::int64_t>& rows : row_lengths_) {
-    offsets_.push_back(std::accumulate(rows.begin(), rows.end(), offsets_.back()));
-    rows_before_.push_back(rows_before_.back() + std::ssize(rows));
+  for (const std::vector<std::int64_t>& rows : step.row_lengths) {
+    step.offsets.push_back(std::accumulate(rows.begin(), rows.end(), step.offsets.back()));
+    step.rows_before.push_back(step.rows_before.back() + std::ssize(rows));
+    step.longest = std::max(step.longest, std::ranges::max(rows));
   }
-  const std::int64_t read = shuffled_ ? product_of_sizes({rows_before_.back(), longest_sequence()}) : offsets_.back();
-  refuse_short_source(data, tokens_.size(), sum_of_sizes({read, 1}));  // the last label is one token further
-  start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) %
-                                     static_cast<std::uint64_t>(tokens_.size()));
-  windows_ = (tokens_.size() - 1) / longest_sequence();
+  const std::int64_t read =
+      step.shuffled ? product_of_sizes({step.rows_before.back(), step.longest}) : step.offsets.back();
+  const std::int64_t available = step.tokens.size();
+  refuse_short_source(data, available, sum_of_sizes({read, 1}));  // the last label is one token further
+  step.start =
+      static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(available));
+  step.windows = (available - 1) / step.longest;
+  step_ = std::make_shared<const Step>(std::move(step));
 }
 
 BatchPlan BatchPlan::part(std::int64_t part, std::int64_t parts) const {
   BatchPlan made = *this;
-  made.count_ = all() / parts;
+  made.count_ = microbatches_of_step() / parts;
   made.first_ = part * made.count_;
   return made;
 }
 
 std::vector<std::int64_t> BatchPlan::positions(std::int64_t step, std::int64_t index) const {
   std::vector<std::int64_t> begins;
-  std::int64_t position = start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(index));
-  std::int64_t row = step * rows_before_.back() + rows_before_.at(static_cast<std::size_t>(index));
+  std::int64_t position =
+      step_->start + step * step_->offsets.back() + step_->offsets.at(static_cast<std::size_t>(index));
+  std::int64_t row = step * step_->rows_before.back() + step_->rows_before.at(static_cast<std::size_t>(index));
   for (const std::int64_t length : rows(index)) {
-    begins.push_back(shuffled_ ? shuffled_window(seed_, row / windows_, row % windows_, windows_) * longest_sequence()
-                               : position);
+    begins.push_back(step_->shuffled
+                         ? shuffled_window(step_->seed, row / step_->windows, row % step_->windows, step_->windows) *
+                               step_->longest
+                         : position);
     position += length;
     ++row;
   }
@@ -83,19 +90,13 @@ std::vector<std::int64_t> BatchPlan::positions(std::int64_t step, std::int64_t i
 }
 
 double BatchPlan::epochs(std::int64_t steps) const {
-  const auto [used, all] =
-      shuffled_ ? std::pair(rows_before_.back(), windows_) : std::pair(offsets_.back(), tokens_.size());
+  const auto [used, all] = step_->shuffled ? std::pair(step_->rows_before.back(), step_->windows)
+                                           : std::pair(step_->offsets.back(), step_->tokens.size());
   return static_cast<double>(steps) * static_cast<double>(used) / static_cast<double>(all);
 }
 
 std::int64_t BatchPlan::sequence_length(std::int64_t microbatch) const {
   return std::ranges::max(rows(first_ + microbatch));
-}
-
-std::int64_t BatchPlan::longest_sequence() const {
-  std::int64_t longest = 0;
-  for (std::int64_t index = 0; index < all(); ++index) longest = std::max(longest, std::ranges::max(rows(index)));
-  return longest;
 }
 
 std::int64_t BatchPlan::padded_tokens(std::int64_t microbatch) const {
@@ -126,13 +127,13 @@ std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t ind
   for (std::size_t row = 0; row < begins.size(); ++row) {
     const std::int64_t length = rows(index)[row];
     read.resize(static_cast<std::size_t>(length) + 1);
-    tokens_.read(begins[row], read);
+    step_->tokens.read(begins[row], read);
     const auto place = static_cast<std::ptrdiff_t>(row) * sequence;
     std::copy_n(read.begin(), length, both.begin() + place);
     if (masked(index)) continue;
     std::copy_n(read.begin() + 1, length, labels.begin() + place);
-    if (!ignored_) continue;
-    const std::vector<std::int64_t> ignored = ignored_labels(*ignored_, begins[row], length);
+    if (!step_->ignored) continue;
+    const std::vector<std::int64_t> ignored = ignored_labels(*step_->ignored, begins[row], length);
     for (std::size_t i = 0; i < ignored.size(); ++i) {
       if (ignored[i] != 0) labels[static_cast<std::size_t>(place) + i] = ignored_label;
     }
@@ -153,10 +154,10 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
 std::int64_t BatchPlan::labels_of(std::int64_t step, std::int64_t index) const {
   if (masked(index)) return 0;
   std::int64_t labels = std::accumulate(rows(index).begin(), rows(index).end(), std::int64_t{0});
-  if (!ignored_) return labels;
+  if (!step_->ignored) return labels;
   const std::vector<std::int64_t> begins = positions(step, index);
   for (std::size_t row = 0; row < begins.size(); ++row) {
-    const std::vector<std::int64_t> ignored = ignored_labels(*ignored_, begins[row], rows(index)[row]);
+    const std::vector<std::int64_t> ignored = ignored_labels(*step_->ignored, begins[row], rows(index)[row]);
     labels -= std::ssize(ignored) - std::ranges::count(ignored, 0);
   }
   return labels;
@@ -164,7 +165,7 @@ std::int64_t BatchPlan::labels_of(std::int64_t step, std::int64_t index) const {
 
 std::int64_t BatchPlan::step_valid_tokens(std::int64_t step) const {
   std::int64_t sum = 0;
-  for (std::int64_t index = 0; index < all(); ++index) sum += labels_of(step, index);
+  for (std::int64_t index = 0; index < microbatches_of_step(); ++index) sum += labels_of(step, index);
   if (sum > 0) return sum;
   throw InputError("step " + std::to_string(step) + ": data.ignore leaves no label among its " +
                    std::to_string(step_tokens()) +
@@ -174,17 +175,17 @@ std::int64_t BatchPlan::step_valid_tokens(std::int64_t step) const {
 std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
   std::vector<bool> live;  // by id
   std::vector<std::int64_t> read;
-  for (std::int64_t index = 0; index < all(); ++index) {
+  for (std::int64_t index = 0; index < microbatches_of_step(); ++index) {
     if (masked(index)) continue;
     const std::vector<std::int64_t> begins = positions(step, index);
     for (std::size_t row = 0; row < begins.size(); ++row) {
       std::int64_t length = rows(index)[row];
-      if (ignored_) {  // ids after the row's last label are not live
-        const std::vector<std::int64_t> ignored = ignored_labels(*ignored_, begins[row], length);
+      if (step_->ignored) {  // ids after the row's last label are not live
+        const std::vector<std::int64_t> ignored = ignored_labels(*step_->ignored, begins[row], length);
         while (length > 0 && ignored[static_cast<std::size_t>(length - 1)] != 0) --length;
       }
       read.resize(static_cast<std::size_t>(length));
-      tokens_.read(begins[row], read);
+      step_->tokens.read(begins[row], read);
       for (const std::int64_t number : read) {
         const auto id = static_cast<std::size_t>(number);
         if (id >= live.size()) live.resize(id + 1);
@@ -198,7 +199,7 @@ std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
 std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal;
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> last_of;  // by row lengths and content
-  for (std::int64_t index = 0; index < all(); ++index) {
+  for (std::int64_t index = 0; index < microbatches_of_step(); ++index) {
     if (labels_of(step, index) == 0) continue;
     const std::vector<std::int64_t> both = numbers(step, index);
     const std::string_view bytes(reinterpret_cast<const char*>(both.data()), both.size() * sizeof both.front());

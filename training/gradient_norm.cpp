@@ -7,12 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
+#include <stdexcept>
+#include <string>
 
+#include "model/parameter_shapes.hpp"
 #include "model/tied_names.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
+
 namespace {
 
 std::int64_t pieces_of(const at::Tensor& gradient) {
@@ -63,6 +68,31 @@ std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const Train
     piece_norm += count;
   }
   return norms;
+}
+
+double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) {
+  std::map<std::string, double> by_name;
+  for (const ParameterNorm& norm : norms) {
+    if (!by_name.emplace(norm.name, norm.norm).second) {
+      throw std::logic_error("two gradient norms of " + norm.name);
+    }
+  }
+  double sum = 0;
+  for (const ParameterShape& shape : parameter_shapes(config)) {
+    if (is_tied_head(config, shape.name)) {
+      continue;
+    }
+    const auto found = by_name.find(shape.name);
+    if (found == by_name.end()) {
+      throw std::logic_error("no gradient norm of " + shape.name);
+    }
+    sum += found->second * found->second;
+    by_name.erase(found);
+  }
+  if (!by_name.empty()) {
+    throw std::logic_error("a gradient norm of " + by_name.begin()->first + ", which the norm does not count");
+  }
+  return std::sqrt(sum);
 }
 
 }  // namespace plumbline

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Norms of the gradients.
+// Norms of single gradients, and the global gradient norm, with the same bits on one device and on P ranks: norms are
+// added in an order that does not depend on the partition.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +25,10 @@ inline constexpr std::int64_t norm_piece = std::int64_t{1} << 21;
 /// of its pieces; of a single piece, its norm. A tied model has no entry `lm_head.weight`: its gradient is that of
 /// embed_tokens.
 std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const TrainState& state);
+
+/// Square root of the left-to-right sum of squares in canonical order. `norms` may come from several ranks in any
+/// order. Throws std::logic_error unless each parameter of the model occurs exactly once (and `lm_head.weight` of a
+/// tied model does not).
+double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms);
 
 }  // namespace plumbline

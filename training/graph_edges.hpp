@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ends of a stage's autograd graph. Two small nodes make a stage's backward pass hold exactly the tensors that the
-// whole model's would.
+// The ends of an autograd graph: of a stage, and of a unit that is recomputed in the backward pass.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,6 +7,8 @@
 #include <memory>
 
 #include "model/graph_node.hpp"
+#include "model/llama_slice.hpp"
+#include "model/unit.hpp"
 
 namespace plumbline {
 
@@ -33,5 +34,10 @@ class GraphEnd {
  private:
   torch::autograd::Edge edge_;  ///< invalid after the pass
 };
+
+/// slice.forward(unit, input) with the same values and gradients. The slice must outlive the graph. `input` must
+/// not be modified until its backward pass: LibTorch throws if it was. Without autograd, this is the plain forward
+/// pass.
+at::Tensor forward_to_recompute(const LlamaSlice& slice, Unit unit, const at::Tensor& input);
 
 }  // namespace plumbline

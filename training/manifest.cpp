@@ -5,8 +5,8 @@
 #include "record/manifest.hpp"
 #include "support/hash.hpp"
 #include "training/environment.hpp"
-#include "training/gpu/gpu_capabilities.hpp"
-#include "training/token_source.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/tokens.hpp"
 
 namespace plumbline {
 
@@ -24,65 +24,65 @@ Json optimizer_json(const OptimizerSettings& settings) {
   return json;
 }
 
-Json make_manifest(const std::string& role, const std::vector<std::string>& command, const TrainingRun& training,
+Json make_manifest(const std::string& role, const std::vector<std::string>& command, const Run& run,
                    std::int64_t world_size, const ManifestSchedule& schedule, const std::vector<StageEntry>& stages,
                    const std::optional<ResumedFrom>& resumed_from) {
-  const RunFile& run = training.run;
+  const RunFile& file = run.file;
   const std::string& order = schedule.accumulation;
   Json manifest;
   manifest["schema"] = record_schema_name();
-  manifest["run_id"] = training.run_id;
+  manifest["run_id"] = run.id;
   manifest["role"] = role;
   manifest["command"] = command;
-  manifest["model"] = training.config.source;
-  manifest["seed"] = run.train.seed;
-  manifest["dtype"] = run.train.dtype;
-  manifest["device"] = run.device;
-  manifest["threads"] = run.train.threads;
-  manifest["recompute"] = to_text(run.train.recompute);
-  if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
+  manifest["model"] = run.config.source;
+  manifest["seed"] = file.train.seed;
+  manifest["dtype"] = file.train.dtype;
+  manifest["device"] = run.device_type();
+  manifest["threads"] = file.train.threads;
+  manifest["recompute"] = to_text(file.train.recompute);
+  if (role == "pipeline") manifest["transport"] = file.pipeline.transport;
   manifest["world_size"] = world_size;
-  manifest["steps"] = run.train.steps;
-  manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", training.plan.microbatches()}};
-  if (run.validation) {
-    manifest["evaluation"] = {{"every", run.evaluate.every},
-                              {"microbatches", std::ssize(run.validation->row_lengths)},
-                              {"source", source_text(*run.validation)}};
+  manifest["steps"] = file.train.steps;
+  manifest["data"] = {{"source", source_text(file.data)}, {"microbatches", schedule.microbatches}};
+  if (file.validation) {
+    manifest["evaluation"] = {{"every", file.evaluate.every},
+                              {"microbatches", std::ssize(file.validation->row_lengths)},
+                              {"source", source_text(*file.validation)}};
   }
   manifest["schedule"] = {{"name", schedule.name},
                           {"chunks_per_rank", schedule.chunks_per_rank},
-                          {"microbatches", training.plan.microbatches()},
+                          {"microbatches", schedule.microbatches},
                           {"digest", hash_hex(schedule.csv)},
                           {"accumulation", order.empty() ? "ascending" : "listed"},
                           {"accumulation_digest", order.empty() ? Json(nullptr) : Json(hash_hex(order))}};
   manifest["stages"] = stages;
   manifest["tied"] = Json::array();
-  if (training.config.tied) {
+  if (run.config.tied) {
     manifest["tied"].push_back(Json::array({head_weight, embedding_weight}));
   }
   manifest["frozen"] = Json::array();
   manifest["loss_scaling"] = "before";
   manifest["boundary_gradient_factor"] = 1;
-  manifest["optimizer"] = optimizer_json(run.train.optimizer);
-  manifest["learning_rate_schedule"] = {{"warmup_steps", run.train.warmup_steps},
-                                        {"start_factor", run.train.start_factor},
-                                        {"final_factor", run.train.final_factor},
-                                        {"total_steps", run.train.steps}};
-  if (run.train.curve != "cosine") manifest["learning_rate_schedule"]["curve"] = run.train.curve;
-  if (run.train.curve == "wsd") manifest["learning_rate_schedule"]["decay_steps"] = run.train.decay_steps;
-  manifest["clip_norm"] = run.train.clip_norm ? Json(*run.train.clip_norm) : Json(nullptr);
+  manifest["optimizer"] = optimizer_json(file.train.optimizer);
+  manifest["learning_rate_schedule"] = {{"warmup_steps", file.train.warmup_steps},
+                                        {"start_factor", file.train.start_factor},
+                                        {"final_factor", file.train.final_factor},
+                                        {"total_steps", file.train.steps}};
+  if (file.train.curve != "cosine") manifest["learning_rate_schedule"]["curve"] = file.train.curve;
+  if (file.train.curve == "wsd") manifest["learning_rate_schedule"]["decay_steps"] = file.train.decay_steps;
+  manifest["clip_norm"] = file.train.clip_norm ? Json(*file.train.clip_norm) : Json(nullptr);
   manifest["level"] = to_text(run.record_level);
   manifest["versions"] = versions_json();
   manifest["machine"] = machine_json();
   manifest["environment"] = environment_json();
-  if (run.device == "cuda") {
+  if (run.device.is_cuda()) {
     manifest["versions"].update(gpu_versions_json());
-    manifest["machine"]["gpus"] = training.gpus;
+    manifest["machine"]["gpus"] = run.gpus;
     if (run.record_level != RecordLevel::none) manifest["action_times"] = "gpu";
   }
   manifest["clock_skew_ns"] = 0;
   manifest["started"] = now_text();
-  if (resumed_from && resumed_from->step < run.train.steps) {  // otherwise no steps remain, and there is no record
+  if (resumed_from && resumed_from->step < file.train.steps) {  // otherwise no steps remain, and there is no record
     manifest["first_step"] = resumed_from->step;
     manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
     if (!resumed_from->changes.empty()) manifest["resumed_from"]["changes"] = resumed_from->changes;
@@ -90,10 +90,10 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   return manifest;
 }
 
-void write_record_start(const std::filesystem::path& record, const TrainingRun& training, const Json& manifest,
+void write_record_start(const std::filesystem::path& record, const Run& run, const Json& manifest,
                         const ManifestSchedule& schedule) {
   write_manifest(record, manifest);
-  if (!training.recorded()) return;
+  if (!run.recorded()) return;
   write_schedule_csv(record, schedule.csv);
   if (!schedule.accumulation.empty()) write_accumulation_csv(record, schedule.accumulation);
 }

@@ -8,7 +8,7 @@
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
-#include "training/precision.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 
@@ -102,9 +102,10 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
   return plan;
 }
 
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const RunFile& run) {
-  const bool copied = run.checkpoint.background && run.device == "cpu";  // else they are not in the memory planned for
-  return plan_state(config, units, run.train, copied, run.record_level == RecordLevel::dump);
+MemoryPlan plan_state(const Run& run, const std::vector<UnitRange>& units) {
+  // On a GPU the copy is in host memory, which this plan is not about.
+  const bool copied = run.checkpoint.background && run.device.is_cpu();
+  return plan_state(run.config, units, run.file.train, copied, run.record_level == RecordLevel::dump);
 }
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
@@ -154,22 +155,23 @@ std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int6
   return most;
 }
 
-std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, const std::string& device,
+std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, c10::Device device,
                            c10::ScalarType dtype) {
-  return attends_by_flash(device == "cpu", dtype) ? 0 : batches.sequence_length(microbatch);
+  return attends_by_flash(device.is_cpu(), dtype) ? 0 : batches.sequence_length(microbatch);
 }
 
-MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const RunFile& run) {
+MemoryPlan plan_one_device(const Run& run) {
+  const LlamaConfig& config = run.config;
+  const TrainSettings& train = run.file.train;
   const UnitRange all = all_units(config);
-  const c10::ScalarType dtype = computed_type(run.train);
-  const Recompute recompute = run.train.recompute;
-  MemoryPlan plan = plan_state(config, {all}, run);
-  for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
-    const std::int64_t tokens = batches.padded_tokens(microbatch);
-    const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);
-    const std::int64_t beside = plan_backward(config, all, tokens, run.train, rows);
-    plan.activations =
-        std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, recompute, rows), beside}));
+  const c10::ScalarType dtype = computed_type(train);
+  MemoryPlan plan = plan_state(run, {all});
+  for (std::int64_t microbatch = 0; microbatch < run.batches.microbatches(); ++microbatch) {
+    const std::int64_t tokens = run.batches.padded_tokens(microbatch);
+    const std::int64_t rows = math_sequence(run.batches, microbatch, run.device, dtype);
+    const std::int64_t saved = plan_saved(config, all, tokens, dtype, train.recompute, rows);
+    const std::int64_t backward = plan_backward(config, all, tokens, train, rows);
+    plan.activations = std::max(plan.activations, sum_of_sizes({saved, backward}));
   }
   return plan;
 }

@@ -10,8 +10,7 @@
 
 #include "model/recompute.hpp"
 #include "model/unit.hpp"
-#include "training/batch_plan.hpp"
-#include "training/run_file.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 
@@ -38,7 +37,7 @@ std::string to_text(const MemoryPlan& plan);
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train,
                       bool copied = false, bool dumped = false);
 /// With the copies that the run needs.
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const RunFile& run);
+MemoryPlan plan_state(const Run& run, const std::vector<UnitRange>& units);
 
 /// Bytes that these units keep of one microbatch of `tokens` positions until its backward pass: saved_bytes of each.
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
@@ -49,12 +48,12 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
 std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int64_t tokens, const TrainSettings& train,
                            std::int64_t math_sequence = 0);
 
-/// The longest row of a microbatch if attention on `device` ("cpu", "cuda") runs as matrix products, else 0.
-std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, const std::string& device,
+/// The longest row of a microbatch if attention on this device runs as matrix products, else 0.
+std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, c10::Device device,
                            c10::ScalarType dtype);
 
 /// The plan of one device, with one microbatch in flight at a time: the largest one counts.
-MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const RunFile& run);
+MemoryPlan plan_one_device(const Run& run);
 
 /// Throws SystemError if the plan exceeds this machine's memory. `owner`: "rank 2".
 void require_memory(const MemoryPlan& plan, const std::string& owner);

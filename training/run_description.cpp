@@ -20,9 +20,8 @@
 #include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
-#include "training/checkpoint/later_work.hpp"
 #include "training/manifest.hpp"
-#include "training/token_source.hpp"
+#include "training/tokens.hpp"
 
 namespace plumbline {
 
@@ -78,22 +77,21 @@ void print_line(const std::string& line) {
 }
 
 /// "record in DIR, checkpoints in DIR"
-std::string kept(const TrainingRun& training, const std::filesystem::path& record) {
+std::string kept(const Run& run, const std::filesystem::path& record) {
   std::vector<std::string> places;
-  if (training.recorded())
-    places.push_back("record (level " + to_text(training.run.record_level) + ") in " + text_of(record));
-  if (const auto& folder = training.run.checkpoint.folder) places.push_back("checkpoints in " + text_of(*folder));
+  if (run.recorded()) places.push_back("record (level " + to_text(run.record_level) + ") in " + text_of(record));
+  if (const auto& folder = run.checkpoint.folder) places.push_back("checkpoints in " + text_of(*folder));
   return join(places, ", ");
 }
 
 }  // namespace
 
-Json resolved_run(const TrainingRun& training) {
-  const RunFile& run = training.run;
-  const LlamaConfig& config = training.config;
+Json resolved_run(const Run& run) {
+  const RunFile& file = run.file;
+  const LlamaConfig& config = run.config;
   Json json;
-  json["model"] = {{"config", run.config.string()},
-                   {"weights", run.weights ? Json(run.weights->string()) : Json(nullptr)},
+  json["model"] = {{"config", file.config.string()},
+                   {"weights", file.weights ? Json(file.weights->string()) : Json(nullptr)},
                    {"vocab_size", config.vocab_size},
                    {"hidden_size", config.hidden_size},
                    {"layers", config.layers},
@@ -102,23 +100,23 @@ Json resolved_run(const TrainingRun& training) {
                    {"max_position_embeddings", config.max_position_embeddings},
                    {"units", unit_names(config)},
                    {"ignored_keys", config.ignored_keys}};
-  json["data"] = data_json(run.data, training.plan);
-  json["validation"] = run.validation ? data_json(*run.validation, *training.validation) : Json(nullptr);
-  json["evaluate"] = {{"every", run.evaluate.every}};
-  json["train"] = {{"steps", run.train.steps},
-                   {"seed", run.train.seed},
-                   {"precision", run.train.dtype},
-                   {"recompute", to_text(run.train.recompute)},
-                   {"threads", run.train.threads},
-                   {"optimizer", optimizer_json(run.train.optimizer)},
-                   {"warmup_steps", run.train.warmup_steps},
-                   {"start_factor", run.train.start_factor},
-                   {"final_factor", run.train.final_factor},
-                   {"curve", run.train.curve},
-                   {"decay_steps", run.train.decay_steps},
-                   {"peak_tflops", or_null(run.train.peak_tflops)},
-                   {"clip_norm", or_null(run.train.clip_norm)}};
-  const PipelineSettings& pipeline = run.pipeline;
+  json["data"] = data_json(file.data, run.batches);
+  json["validation"] = file.validation ? data_json(*file.validation, *run.validation) : Json(nullptr);
+  json["evaluate"] = {{"every", file.evaluate.every}};
+  json["train"] = {{"steps", file.train.steps},
+                   {"seed", file.train.seed},
+                   {"precision", file.train.dtype},
+                   {"recompute", to_text(file.train.recompute)},
+                   {"threads", file.train.threads},
+                   {"optimizer", optimizer_json(file.train.optimizer)},
+                   {"warmup_steps", file.train.warmup_steps},
+                   {"start_factor", file.train.start_factor},
+                   {"final_factor", file.train.final_factor},
+                   {"curve", file.train.curve},
+                   {"decay_steps", file.train.decay_steps},
+                   {"peak_tflops", or_null(file.train.peak_tflops)},
+                   {"clip_norm", or_null(file.train.clip_norm)}};
+  const PipelineSettings& pipeline = file.pipeline;
   json["pipeline"] = {{"schedule", pipeline.schedule},
                       {"chunks", pipeline.chunks},
                       {"granularity", pipeline.granularity},
@@ -134,38 +132,38 @@ Json resolved_run(const TrainingRun& training) {
                         {"keep", run.checkpoint.keep},
                         {"background", run.checkpoint.background},
                         {"timeout_ms", run.checkpoint.timeout_ms},
-                        {"resume", or_null(training.resume)},
-                        {"stop_after", or_null(training.stop_after)}};
+                        {"resume", or_null(run.resume)},
+                        {"stop_after", or_null(run.stop_after)}};
   json["record"] = {{"level", to_text(run.record_level)}};
-  json["device"] = run.device;
+  json["device"] = run.device_type();
   return json;
 }
 
-std::vector<std::string> run_lines(const TrainingRun& training) {
-  const LlamaConfig& config = training.config;
-  const TrainSettings& train = training.run.train;
-  return {"model " + text_of(training.run.config) + ": " + counted(config.layers, "layer") + ", " +
+std::vector<std::string> run_lines(const Run& run) {
+  const LlamaConfig& config = run.config;
+  const TrainSettings& train = run.file.train;
+  return {"model " + text_of(run.file.config) + ": " + counted(config.layers, "layer") + ", " +
               std::to_string(parameters(config)) + " parameters, " + (config.tied ? "tied, " : "") + train.dtype +
-              (training.run.weights ? ", from " + text_of(*training.run.weights) : ""),
-          counted(train.steps, "step") + " of " + counted(training.run.microbatches(), "microbatch") + ", " +
-              counted(training.plan.step_tokens(), "token") + " a step, by " + train.optimizer.name + ", from " +
-              source_text(training.run.data)};
+              (run.file.weights ? ", from " + text_of(*run.file.weights) : ""),
+          counted(train.steps, "step") + " of " + counted(run.file.microbatches(), "microbatch") + ", " +
+              counted(run.batches.step_tokens(), "token") + " a step, by " + train.optimizer.name + ", from " +
+              source_text(run.file.data)};
 }
 
-void tell_start(const std::string& how, const TrainingRun& training, const std::filesystem::path& record,
+void tell_start(const std::string& how, const Run& run, const std::filesystem::path& record,
                 const std::optional<ResumedFrom>& resumed_from) {
-  print_line(text_of(training.run.path) + " on " + how);
-  for (const std::string& line : run_lines(training)) print_line(line);
+  print_line(text_of(run.file.path) + " on " + how);
+  for (const std::string& line : run_lines(run)) print_line(line);
   if (resumed_from) {
     print_line("resumes after " + counted(resumed_from->step, "step") + " of run " + resumed_from->run_id);
   }
-  print_line(kept(training, record));
-  if (!training.run.checkpoint.folder) return;
+  print_line(kept(run, record));
+  if (!run.checkpoint.folder) return;
   print_line("to save and stop: kill -TERM " + std::to_string(getpid()) + " on " + host_name(host_identity()));
 }
 
-void tell_end(const TrainingRun& training, const std::filesystem::path& record) {
-  print_line("done: " + kept(training, record));
+void tell_end(const Run& run, const std::filesystem::path& record) {
+  print_line("done: " + kept(run, record));
 }
 
 int answer_check(const std::string& program, const std::filesystem::path& run_file, bool as_json,
@@ -188,24 +186,23 @@ int answer_check(const std::string& program, const std::filesystem::path& run_fi
   return answer.json["exit_code"];
 }
 
-void check_inputs(const TrainingRun& training, const std::filesystem::path& record, RunAnswer& answer) {
-  answer.json["run"] = resolved_run(training);
-  for (const std::string& line : run_lines(training)) answer.text += line + "\n";
-  if (!training.config.ignored_keys.empty()) {
-    answer.text += "ignored in config.json: " + join(training.config.ignored_keys, ", ") + "\n";
+void check_inputs(const Run& run, const std::filesystem::path& record, RunAnswer& answer) {
+  answer.json["run"] = resolved_run(run);
+  for (const std::string& line : run_lines(run)) answer.text += line + "\n";
+  if (!run.config.ignored_keys.empty()) {
+    answer.text += "ignored in config.json: " + join(run.config.ignored_keys, ", ") + "\n";
   }
   if (!record.empty()) {
     require_new_record_folder(record);
     require_folder_can_be_made(record);
   }
-  if (training.run.checkpoint.folder) {
-    require_folder_can_be_made(*training.run.checkpoint.folder);
-    if (!training.discard_later)
-      require_no_later_work(training, steps_of_name(training.resume.value_or("")).value_or(0));
+  if (run.checkpoint.folder) {
+    require_folder_can_be_made(*run.checkpoint.folder);
+    if (!run.discard_later) require_no_later_work(run, steps_of_name(run.resume.value_or("")).value_or(0));
   }
-  if (training.run.weights) check_weights(training.config, *training.run.weights);
-  training.plan.make(0, 0);  // throws for ids beyond the vocabulary
-  if (training.validation) training.validation->make(0, 0);
+  if (run.file.weights) check_weights(run.config, *run.file.weights);
+  run.batches.make(0, 0);  // throws for ids beyond the vocabulary
+  if (run.validation) run.validation->make(0, 0);
 }
 
 }  // namespace plumbline

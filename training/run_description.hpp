@@ -11,23 +11,23 @@
 
 #include "record/record.hpp"
 #include "support/json.hpp"
-#include "training/training_run.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 
 /// Model, data, train, pipeline, evaluate, checkpoint, record and device with the command line's overrides applied
 /// (docs/run-file.md, "Asking before a run").
-Json resolved_run(const TrainingRun& training);
+Json resolved_run(const Run& run);
 
 /// Model and steps, one line each.
-std::vector<std::string> run_lines(const TrainingRun& training);
+std::vector<std::string> run_lines(const Run& run);
 
 /// Printed on stderr before the first step: what is trained, from which step, and where it is saved. `how` says on what
 /// it runs; `record` is used if the run is recorded.
-void tell_start(const std::string& how, const TrainingRun& training, const std::filesystem::path& record,
+void tell_start(const std::string& how, const Run& run, const std::filesystem::path& record,
                 const std::optional<ResumedFrom>& resumed_from);
 /// Printed after the last step: where the results are.
-void tell_end(const TrainingRun& training, const std::filesystem::path& record);
+void tell_end(const Run& run, const std::filesystem::path& record);
 
 inline constexpr const char* check_schema = "plumbline-check/1";
 
@@ -44,6 +44,6 @@ int answer_check(const std::string& program, const std::filesystem::path& run_fi
 
 /// The part common to both trainers: the resolved run, the folders that it would write, the weights' names and shapes,
 /// the first tokens. `record`: empty if the run is not recorded.
-void check_inputs(const TrainingRun& training, const std::filesystem::path& record, RunAnswer& answer);
+void check_inputs(const Run& run, const std::filesystem::path& record, RunAnswer& answer);
 
 }  // namespace plumbline

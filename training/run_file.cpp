@@ -8,7 +8,7 @@
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "training/run_keys.hpp"
-#include "training/token_source.hpp"
+#include "training/tokens.hpp"
 
 namespace plumbline {
 
@@ -28,13 +28,13 @@ class Reader {
   /// Each table is checked by its keys, then by what they require of each other.
   RunFile read() {
     check_keys(file_, run_file_keys());
+    if (file_.table("checkpoint")) run_.checkpoint_table();
     for (const char* table : {"model", "data", "train", "pipeline", "evaluate", "checkpoint", "record"}) {
       if (const auto found = file_.table(table)) read_keys(*found, run_keys(table), run_);
     }
     read_data(*file_.table("data"));
     read_train(*file_.table("train"));
     if (const auto pipeline = file_.table("pipeline")) read_pipeline(*pipeline);
-    run_.checkpoint.asked = file_.table("checkpoint").has_value();  // --checkpoint may supply the folder
     if (const auto record = file_.table("record"))
       run_.record_level = parse_record_level(record->text("level").value_or("full"));
     return run_;
@@ -266,12 +266,7 @@ void OptimizerSettings::use(const std::string& optimizer) {
 
 RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text,
                       const std::vector<std::string>& assignments) {
-  RunFile run = Reader(path, text, assignments).read();
-  for (const std::string& each : assignments) {
-    run.assigned.push_back(each.substr(0, each.find('=')));
-    std::erase(run.assigned.back(), ' ');
-  }
-  return run;
+  return Reader(path, text, assignments).read();
 }
 
 }  // namespace plumbline

@@ -59,14 +59,12 @@ struct TrainSettings {
   double final_factor = 0.0;            ///< at the end of the curve, as a fraction of the rate
   std::int64_t threads = 1;             ///< compute threads per rank
   std::optional<double> clip_norm;
-  /// Not a key of the file: whether training stops at gradients that are not finite. A recorded run continues.
-  bool ends_where_not_finite = false;
 };
 
 struct PipelineSettings {
   std::string schedule = "1f1b";      ///< a name, or a CSV file's path
   std::int32_t chunks = 0;            ///< stages per rank; 0: the schedule's default
-  std::string granularity = "layer";  ///< layer | half: what a stage holds whole ones of
+  std::string granularity = "layer";  ///< layer | half: what a stage never splits
   std::string partition = "uniform";  ///< uniform | cost | balance
   std::vector<std::int64_t> balance;  ///< layers, or halves of them, per stage when partition is "balance"
   std::string transport = "mpi";
@@ -81,7 +79,6 @@ struct EvaluateSettings {
 };
 
 struct CheckpointSettings {
-  bool asked = false;                           ///< the run file has the table
   std::optional<std::filesystem::path> folder;  ///< null: nothing is saved
   std::int64_t every = 0;                       ///< steps; 0: only at the end
   std::int64_t keep = 3;
@@ -89,9 +86,9 @@ struct CheckpointSettings {
   std::int64_t timeout_ms = 86400000;  ///< maximum time of a rank's writing, after which the save has failed
 };
 
+/// The keys of run_keys.hpp, with those that --set and --text replace.
 struct RunFile {
-  std::filesystem::path path;
-  std::vector<std::string> assigned;             ///< keys that --set gave: "train.learning_rate"
+  std::filesystem::path path;                    ///< of the file itself
   std::filesystem::path config;                  ///< config.json
   std::optional<std::filesystem::path> weights;  ///< model.safetensors
   DataSettings data;
@@ -99,9 +96,10 @@ struct RunFile {
   TrainSettings train;
   PipelineSettings pipeline;
   EvaluateSettings evaluate;
-  CheckpointSettings checkpoint;
+  std::optional<CheckpointSettings> checkpoint;  ///< null: the file has no such table
   RecordLevel record_level = RecordLevel::full;
-  std::string device = "cpu";  ///< cpu | cuda; set by --device, not by a key of the file
+
+  CheckpointSettings& checkpoint_table() { return checkpoint ? *checkpoint : checkpoint.emplace(); }
   std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }
 };
 

@@ -193,17 +193,17 @@ Keys evaluate_keys() {
 
 Keys checkpoint_keys() {
   return {
-      PLUMBLINE_KEY(checkpoint.folder, .name = "folder",
+      PLUMBLINE_KEY(checkpoint_table().folder, .name = "folder",
                     .meaning = "the folder for checkpoints; required here or on the command line",
                     .otherwise = "`--checkpoint`"),
-      PLUMBLINE_KEY(checkpoint.every, .name = "every",
+      PLUMBLINE_KEY(checkpoint_table().every, .name = "every",
                     .meaning = "steps between checkpoints; 0: only at the end. There is always one at the end",
                     .least = 0),
-      PLUMBLINE_KEY(checkpoint.keep, .name = "keep", .meaning = "how many to keep: the newest", .least = 1),
-      PLUMBLINE_KEY(checkpoint.background, .name = "background",
+      PLUMBLINE_KEY(checkpoint_table().keep, .name = "keep", .meaning = "how many to keep: the newest", .least = 1),
+      PLUMBLINE_KEY(checkpoint_table().background, .name = "background",
                     .meaning = "training continues while a thread writes a copy of parameters and moments from host "
                                "memory"),
-      PLUMBLINE_KEY(checkpoint.timeout_ms, .name = "timeout_ms",
+      PLUMBLINE_KEY(checkpoint_table().timeout_ms, .name = "timeout_ms",
                     .meaning = "longest time to write one; a slower save is given up, as with a full disk", .least = 1,
                     .most = longest_timeout_ms, .why_most = a_week)};
 }

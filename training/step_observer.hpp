@@ -10,7 +10,6 @@
 
 #include "training/microbatch.hpp"
 #include "training/step_update.hpp"
-#include "training/tied_weight.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline {

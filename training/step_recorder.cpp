@@ -27,17 +27,17 @@ class StepRecorder::Timed {
   std::int64_t began_ns_ = monotonic_ns();
 };
 
-StepRecorder::StepRecorder(const TrainingRun& training, const std::filesystem::path& record,
+StepRecorder::StepRecorder(const Run& run, const BatchPlan& batches, const std::filesystem::path& record,
                            const RecordedRank& recorded)
-    : plan_(training.plan),
+    : plan_(batches),
       rank_(recorded),
       meter_(this_thread_meter()),
-      writer_(record, recorded.rank, training.run.record_level, recorded.measures_units),
-      actions_(writer_, recorded.origin_ns, training.record_gpu()),
-      ranges_(training.gpu()),
-      gpu_memory_(writer_, training.record_gpu(), training.device.index(), recorded.process),
+      writer_(record, recorded.rank, run.record_level, recorded.measures_units),
+      actions_(writer_, recorded.origin_ns, run.record_gpu()),
+      ranges_(run.gpu()),
+      gpu_memory_(writer_, run.record_gpu(), run.device.index(), recorded.process),
       heartbeat_(writer_.folder(), recorded.first_rank),
-      inputs_(training.plan.microbatches()) {}
+      inputs_(batches.microbatches()) {}
 
 void StepRecorder::run_began(const TrainState& state) {
   if (has_tables()) {

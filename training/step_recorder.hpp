@@ -13,15 +13,14 @@
 
 #include "record/writer.hpp"
 #include "training/action_log.hpp"
-#include "training/data_digests.hpp"
-#include "training/gpu/gpu_memory_log.hpp"
-#include "training/gpu/profiler_ranges.hpp"
+#include "training/gpu/gpu_log.hpp"
 #include "training/heartbeat.hpp"
+#include "training/loss.hpp"
 #include "training/memory_meter.hpp"
-#include "training/step_losses.hpp"
+#include "training/microbatch.hpp"
+#include "training/run.hpp"
 #include "training/step_observer.hpp"
 #include "training/tensor_record.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -42,7 +41,9 @@ struct RecordedRank {
 class StepRecorder : public StepObserver {
  public:
   /// Creates the rank's folder in the record. Throws as RecordWriter does.
-  StepRecorder(const TrainingRun& training, const std::filesystem::path& record, const RecordedRank& recorded);
+  /// `batches`: those of the run that the rank's replica trains on.
+  StepRecorder(const Run& run, const BatchPlan& batches, const std::filesystem::path& record,
+               const RecordedRank& recorded);
 
   /// Before the first step: the machine, and the initial state as step -1: parameters, and moments if the run was
   /// resumed.
@@ -93,7 +94,7 @@ class StepRecorder : public StepObserver {
   void keep(std::string key, const at::Tensor& value);
   void write_dump(std::int64_t step);
 
-  const BatchPlan& plan_;
+  BatchPlan plan_;
   RecordedRank rank_;
   MemoryMeter& meter_;
   RecordWriter writer_;

@@ -11,8 +11,6 @@
 
 #include "support/error.hpp"
 #include "support/numbers.hpp"
-#include "training/clipping.hpp"
-#include "training/learning_rate.hpp"
 #include "training/memory_meter.hpp"
 #include "training/optimizer.hpp"
 #include "training/step_observer.hpp"
@@ -41,13 +39,13 @@ StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, doub
 
 }  // namespace
 
-void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
+void end_gradients(const Run& run, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm) {
-  if (const TiedWeight weight(tied, state); weight.within_a_slice()) weight.add_uses();
+  if (const TiedWeight weight(run.config.tied, state); weight.within_a_slice()) weight.add_uses();
   observer.before_update(step, state);
   const double norm = global_norm();
-  if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);
-  const StepUpdate update = update_parameters(train, step, norm, state);
+  if (run.stops_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);
+  const StepUpdate update = update_parameters(run.file.train, step, norm, state);
   observer.after_update(step, state, update);
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "support/error.hpp"
-#include "training/run_file.hpp"
+#include "training/run.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline {
@@ -31,8 +31,8 @@ class NotFinite : public RunError {
 
 /// Clips by the global norm and updates; `observer` is notified. Every rank calls it, even without parameters.
 /// `global_norm`, the same on all ranks, is called once, when this rank's gradients are complete. Throws NotFinite for
-/// gradients that are not finite, if the settings say so.
-void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
+/// gradients that are not finite, unless the run is recorded.
+void end_gradients(const Run& run, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm);
 
 }  // namespace plumbline

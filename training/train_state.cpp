@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 
+#include "model/tied_names.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -79,6 +80,31 @@ std::vector<at::Tensor> gradient_runs(const TrainState& state) {
 void zero_gradients(const TrainState& state) {
   const at::NoGradGuard no_grad;
   for (at::Tensor& run : gradient_runs(state)) run.zero_();
+}
+
+TiedWeight::TiedWeight(bool tied, const TrainState& state) {
+  if (!tied) return;
+  for (const TrainedParameter& parameter : state.parameters) {
+    if (parameter.name == embedding_weight) embedding_ = &parameter;
+    if (parameter.name == head_weight) head_ = &parameter;
+  }
+}
+
+std::vector<const TrainedParameter*> TiedWeight::held() const {
+  std::vector<const TrainedParameter*> copies;
+  for (const TrainedParameter* copy : {embedding_, head_}) {
+    if (copy != nullptr) copies.push_back(copy);
+  }
+  return copies;
+}
+
+void TiedWeight::add_uses() const {
+  if (!both()) return;
+  const at::NoGradGuard no_grad;
+  at::Tensor sum = embedding_->gradient();
+  at::Tensor head_use = head_->gradient();
+  sum.add_(head_use);
+  head_use.copy_(sum);
 }
 
 }  // namespace plumbline

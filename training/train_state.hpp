@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's training state between steps: parameters, gradients and optimizer state.
+// A rank's training state between steps: parameters, gradients and optimizer state; and the weight that a tied model's
+// embedding and head share.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -47,5 +48,27 @@ std::vector<at::Tensor> gradient_runs(const TrainState& state);
 void zero_gradients(const TrainState& state);
 /// Rounds all masters to the copies; does nothing if the values themselves are trained.
 void round_masters(const TrainState& state);
+
+/// Holds pointers into the state's parameters, so its lifetime must not exceed theirs.
+class TiedWeight {
+ public:
+  /// `tied` false: the model has no tied weight.
+  TiedWeight(bool tied, const TrainState& state);
+
+  const TrainedParameter* embedding() const { return embedding_; }  ///< null if another rank holds it
+  const TrainedParameter* head() const { return head_; }            ///< null if another rank holds it
+  bool both() const { return embedding_ != nullptr && head_ != nullptr; }
+  /// Whether both uses are in one slice, so that the list has no action for their sum.
+  bool within_a_slice() const { return head_ != nullptr && head_->alias; }
+  /// The copies on this rank, embedding first.
+  std::vector<const TrainedParameter*> held() const;
+
+  /// If both uses are here: embedding's gradient += head's, then the head's gradient = the sum. Otherwise does nothing.
+  void add_uses() const;
+
+ private:
+  const TrainedParameter* embedding_ = nullptr;
+  const TrainedParameter* head_ = nullptr;
+};
 
 }  // namespace plumbline

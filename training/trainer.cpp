@@ -11,17 +11,42 @@
 #include "support/error.hpp"
 #include "training/action_log.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
+#include "training/loss.hpp"
 
 namespace plumbline {
+namespace {
+
+/// Whether an evaluation follows this step: every `evaluate.every` steps and after the last.
+bool evaluation_due(const RunFile& file, std::int64_t step) {
+  const std::int64_t every = file.evaluate.every;
+  return step + 1 == file.train.steps || (every > 0 && (step + 1) % every == 0);
+}
+
+}  // namespace
+
+std::vector<EvaluationRow> evaluation_rows(std::int64_t step, const BatchPlan& plan, const EvaluationResult& result) {
+  std::vector<EvaluationRow> rows;
+  for (std::int64_t microbatch = 0; microbatch < plan.microbatches(); ++microbatch) {
+    const auto index = static_cast<std::size_t>(microbatch);
+    rows.push_back({step, microbatch, plan.tokens(microbatch), plan.valid_tokens(0, microbatch),
+                    result.losses.at(index), result.data_digests.at(index)});
+  }
+  rows.push_back({step, std::nullopt, plan.step_tokens(), plan.step_valid_tokens(0), result.loss(), {}});
+  return rows;
+}
+
+float EvaluationResult::loss() const {
+  return step_loss(losses);
+}
 
 void Trainer::begin() {
-  if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
-  if (training_.resume) resumed_from_ = resume_training(*training_.resume, training_, state(), group());
+  if (run_.checkpoint.folder) checkpoints_.emplace(run_, group());
+  if (run_.resume) resumed_from_ = resume_training(*run_.resume, run_, state(), group());
   if (checkpoints_) checkpoints_->start_after(resumed_from_);
   if (resumed_from_ && state().step >= last_step()) {
-    const std::string raise = last_step() < training_.run.train.steps ? "--stop-after" : "train.steps";
-    if (training_.recorded()) {
-      throw InputError(*training_.resume + ": has made all " + std::to_string(state().step) +
+    const std::string raise = last_step() < run_.file.train.steps ? "--stop-after" : "train.steps";
+    if (run_.recorded()) {
+      throw InputError(*run_.resume + ": has made all " + std::to_string(state().step) +
                        " steps, so none is left to record; omit --record, or raise " + raise);
     }
     if (group().rank() == 0) {
@@ -30,13 +55,13 @@ void Trainer::begin() {
     }
   }
   if (!reports_) return;
-  const auto& saved_in = training_.run.checkpoint.folder;
-  if (saved_in || training_.recorded())
+  const auto& saved_in = run_.checkpoint.folder;
+  if (saved_in || run_.recorded())
     metrics_.emplace(saved_in ? *saved_in : recorder_.writer().folder().parent_path(), state().step);
 }
 
 std::int64_t Trainer::last_step() const {
-  return std::min(training_.run.train.steps, training_.stop_after.value_or(training_.run.train.steps));
+  return std::min(run_.file.train.steps, run_.stop_after.value_or(run_.file.train.steps));
 }
 
 ExitCode Trainer::succeeded() {
@@ -57,12 +82,11 @@ void Trainer::failed(const std::string& status, const std::vector<std::int64_t>&
 }
 
 std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
-  if (!evaluation_due(training_, step)) return std::nullopt;
+  if (!run_.validation || !evaluation_due(run_.file, step)) return std::nullopt;
   const std::optional<EvaluationResult> result = evaluate(step);
   if (!result) return std::nullopt;
-  if (training_.recorded()) {
-    for (EvaluationRow& row : evaluation_rows(step, training_.validation->part(0, 1), *result))
-      recorder_.writer().add(std::move(row));
+  if (run_.recorded()) {
+    for (EvaluationRow& row : evaluation_rows(step, *run_.validation, *result)) recorder_.writer().add(std::move(row));
     recorder_.writer().flush();
   }
   return result->loss();
@@ -83,10 +107,10 @@ void Trainer::run(bool show_progress) {
   if (show_progress && reports_) line.emplace(stderr, state().step);
   if (line) show_waits_on(&*line);
   const auto line_ends = c10::make_scope_exit([this] { show_waits_on(nullptr); });
-  const std::int64_t steps = training_.run.train.steps;
+  const std::int64_t steps = run_.file.train.steps;
   std::optional<float> evaluation_loss;  // the most recent one
   const double flops_of_device =
-      step_flops(training_.config, training_.plan.part(0, 1).padded_rows()) / static_cast<double>(group().size());
+      step_flops(run_.config, run_.batches.padded_rows()) / static_cast<double>(group().size());
   for (std::int64_t step = state().step; step < last_step(); ++step) {
     const std::int64_t begin_ns = monotonic_ns();
     recorder_.step_began(step);
@@ -107,18 +131,18 @@ void Trainer::run(bool show_progress) {
                   .loss = recorder_.loss(),
                   .evaluation_loss = evaluation_loss,
                   .learning_rate = recorder_.update().learning_rate,
-                  .step_tokens = training_.plan.step_tokens(),
-                  .epochs = training_.plan.epochs(step + 1)});
+                  .step_tokens = run_.batches.step_tokens(),
+                  .epochs = run_.batches.epochs(step + 1)});
     }
     const auto write_row = [&](double saving_seconds, bool saved) {
       if (!metrics_) return;
       const double tflops = flops_of_device / seconds * 1e-12;
-      const std::optional<double>& peak = training_.run.train.peak_tflops;
+      const std::optional<double>& peak = run_.file.train.peak_tflops;
       metrics_->add(step,
                     {.loss = recorder_.loss(),
                      .evaluation_loss = evaluated,
-                     .tokens = training_.plan.step_tokens(),
-                     .epochs = training_.plan.epochs(step + 1),
+                     .tokens = run_.batches.step_tokens(),
+                     .epochs = run_.batches.epochs(step + 1),
                      .seconds = seconds,
                      .waited_seconds = recorder_.waited_seconds(),
                      .tflops = tflops,

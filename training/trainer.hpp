@@ -11,22 +11,35 @@
 #include <vector>
 
 #include "record/record.hpp"
+#include "record/rows.hpp"
 #include "support/error.hpp"
 #include "support/progress_line.hpp"
 #include "training/checkpoint/checkpoints.hpp"
 #include "training/checkpoint/metrics_file.hpp"
-#include "training/evaluation.hpp"
 #include "training/rank_group.hpp"
+#include "training/run.hpp"
 #include "training/step_recorder.hpp"
 #include "training/train_state.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 
+/// The results of an evaluation by microbatch, on the rank that computes the loss.
+struct EvaluationResult {
+  std::vector<float> losses;
+  std::vector<std::string> data_digests;  ///< of the inputs; empty if nothing is recorded
+
+  /// Their sum from left to right.
+  float loss() const;
+};
+
+/// Rows of evaluation.csv: one per microbatch and one for the whole evaluation. `plan`: of the validation data.
+std::vector<EvaluationRow> evaluation_rows(std::int64_t step, const BatchPlan& plan, const EvaluationResult& result);
+
 class Trainer {
  public:
-  Trainer(const TrainingRun& training, const std::filesystem::path& record, const RecordedRank& recorded)
-      : training_(training), recorder_(training, record, recorded), reports_(recorded.owns_loss && recorded.reports) {}
+  /// `batches`: those of the run that this rank's replica trains on. `run` must outlive this object.
+  Trainer(const Run& run, const BatchPlan& batches, const std::filesystem::path& record, const RecordedRank& recorded)
+      : run_(run), recorder_(run, batches, record, recorded), reports_(recorded.owns_loss && recorded.reports) {}
   virtual ~Trainer() = default;
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -50,7 +63,7 @@ class Trainer {
   /// Collective, between two steps: the losses on the validation data, on the rank that computes them. Requires
   /// validation data.
   virtual std::optional<EvaluationResult> evaluate(std::int64_t step) = 0;
-  /// Shows on the line what a hanging step waits for; null: not any more.
+  /// Shows on the line what a hanging step waits for; null: stops showing it.
   virtual void show_waits_on(ProgressLine* /*line*/) {}
   /// The step's record is complete.
   virtual void step_recorded(std::int64_t /*step*/) {}
@@ -60,7 +73,7 @@ class Trainer {
   virtual RankGroup& group() = 0;
   std::int64_t first_step() const { return resumed_from_ ? resumed_from_->step : 0; }
 
-  const TrainingRun& training_;
+  const Run& run_;
   StepRecorder recorder_;
 
  private:

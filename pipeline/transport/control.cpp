@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "pipeline/transport/message.hpp"
-#include "pipeline/transport/message_header.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "pipeline/transport/endpoint.hpp"
-#include "pipeline/transport/wait_callback.hpp"
+#include "pipeline/transport/transport.hpp"
 
 namespace plumbline {
 

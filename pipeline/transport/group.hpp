@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some ranks of a transport, with numbers of their own: those of one pipeline, or those of one place in all replicas.
+// Some ranks of a transport, with numbers of their own: those of one pipeline, or those of one place in all replicas;
+// and which ranks exchange messages.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "pipeline/transport/transport.hpp"
+#include "schedule/schedule.hpp"
 
 namespace plumbline {
 
@@ -41,5 +43,10 @@ class Group {
   std::vector<int> members_;
   int rank_;
 };
+
+/// The pairs of ranks that exchange boundary tensors in this placement, and the ends that exchange a tied weight. Pairs
+/// with an even first rank come first, so that pairs without a common rank connect at the same time. With several
+/// replicas of the pipeline: those of each, then the ranks of each place in all replicas.
+std::vector<ConnectedRanks> connections_of(const Placement& placement, bool tied, int replicas = 1);
 
 }  // namespace plumbline

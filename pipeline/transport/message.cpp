@@ -5,13 +5,13 @@
 
 #include <cstdio>
 
-#include "pipeline/transport/message_header.hpp"
 #include "schedule/direction.hpp"
 #include "support/error.hpp"
 #include "training/memory_meter.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
+
 namespace {
 
 std::string dtype_text(std::int32_t dtype) {

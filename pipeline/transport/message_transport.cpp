@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message.hpp"
 #include "support/error.hpp"
 #include "training/memory_meter.hpp"

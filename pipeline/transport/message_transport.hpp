@@ -15,7 +15,6 @@
 #include "pipeline/transport/message.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
 #include "pipeline/transport/wait_notes.hpp"
 
 namespace plumbline {

@@ -7,7 +7,6 @@
 
 #include "pipeline/transport/endpoint.hpp"
 #include "pipeline/transport/transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

@@ -5,19 +5,68 @@
 #include <ATen/core/Tensor.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/traffic_counter.hpp"
-#include "pipeline/transport/wait_callback.hpp"
+#include "pipeline/transport/message.hpp"
+#include "schedule/direction.hpp"
 #include "support/error.hpp"
 #include "training/rank_group.hpp"
 
 namespace plumbline {
+
+using WaitCallback = std::function<void(int peer)>;
+
+struct TransportSettings {
+  std::chrono::milliseconds timeout{30000};  ///< within a step
+  /// For `connect`, and if `starting` for all waits until Transport::enter_steps: ranks start seconds apart, load
+  /// models of different sizes, and libraries take time to initialize.
+  std::chrono::milliseconds start_timeout{60000};
+  bool starting = false;
+  std::chrono::milliseconds save_timeout{60000};  ///< between Transport::leave_steps and enter_steps
+  /// The clock of all waits.
+  std::chrono::steady_clock::time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
+};
+
+/// Payload operations and bytes moved, counted inside the transport.
+struct TrafficCount {
+  int peer = 0;
+  Direction direction = Direction::forward;
+  bool send = false;
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+};
+
+class TrafficCounter {
+ public:
+  void add(int peer, Direction direction, bool send, std::int64_t bytes) {
+    TrafficCount& count = counts_[{peer, direction, !send}];
+    count.peer = peer;
+    count.direction = direction;
+    count.send = send;
+    count.operations += 1;
+    count.bytes += bytes;
+  }
+
+  /// Returns the counts, ordered by peer, forward before backward, sends before receives, and resets them.
+  std::vector<TrafficCount> take() {
+    std::vector<TrafficCount> taken;
+    for (const auto& [key, count] : counts_) taken.push_back(count);
+    counts_.clear();
+    return taken;
+  }
+
+ private:
+  std::map<std::tuple<int, Direction, bool>, TrafficCount> counts_;
+};
+
+/// Two or more ranks that exchange messages with each other.
+using ConnectedRanks = std::vector<int>;
 
 /// A message in progress. Its transport shares it, with its tensor, until it has ended or the transport is destroyed;
 /// the caller may drop it.

@@ -21,7 +21,7 @@
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/checkpoints.hpp"
-#include "training/make_slice.hpp"
+#include "training/model_slice.hpp"
 
 namespace plumbline {
 namespace {
@@ -86,10 +86,9 @@ TEST_F(BackgroundSave, LeavesTheMemoryOfARecordAsItIs) {
 
 /// A reference's state, after one step by its own count.
 struct OneState {
-  explicit OneState(const TrainingRun& training)
-      : slice(make_slice(training, all_units(training.config))),
-        state(training.run.train.optimizer, slice.parameters()) {
-    set_initial_values(slice, training.run);
+  explicit OneState(const plumbline::Run& run)
+      : slice(make_slice(run, all_units(run.config))), state(run.file.train.optimizer, slice.parameters()) {
+    set_initial_values(slice, run.file);
     state.step = 1;
   }
   void change() const {
@@ -101,14 +100,14 @@ struct OneState {
 };
 
 TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
-  const TrainingRun training = load_training_run(run_file(true), {});
-  OneState one(training);
+  const auto run = load_run(run_file(true), {});
+  OneState one(run);
   RankGroup alone;
   std::map<std::string, std::string> expected;
   for (const bool in_background : {false, true}) {
     const fs::path folder = folder_ / (in_background ? "background" : "expected");
     make_folder(folder);
-    CheckpointSave saving(folder, training, alone);
+    CheckpointSave saving(folder, run, alone);
     saving.start(one.state, in_background);
     if (in_background) one.change();
     saving.finish();
@@ -123,13 +122,13 @@ TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
 
 TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
   for (const bool background : {false, true}) {
-    TrainingRun training = load_training_run(run_file(background), {});
+    auto run = load_run(run_file(background), {});
     const fs::path folder = folder_ / (background ? "b" : "c");
-    training.run.checkpoint.folder = folder;
-    training.run.checkpoint.every = 1;
-    OneState one(training);
+    run.checkpoint.folder = folder;
+    run.checkpoint.every = 1;
+    OneState one(run);
     RankGroup alone;
-    Checkpoints checkpoints(training, alone);
+    Checkpoints checkpoints(run, alone);
     for (one.state.step = 1; one.state.step <= 5; ++one.state.step) {
       std::vector<bool> saved;
       checkpoints.step_ended(one.state, [&](double /*seconds*/, bool follows) {
@@ -145,17 +144,17 @@ TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
 /// Both ranks of a job: rank 1 writes for longer than any wait within a step or at the start may take.
 TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
   using namespace std::chrono_literals;
-  const TrainingRun training = load_training_run(run_file(true), {});
+  const auto run = load_run(run_file(true), {});
   for (const bool background : {false, true}) {
     const fs::path folder = folder_ / (background ? "b" : "c");
     make_folder(folder);
     const auto transports = make_threads_transports(2, {.timeout = 200ms, .start_timeout = 200ms, .save_timeout = 60s});
     const auto save = [&](std::size_t rank) {
       at::set_num_threads(1);
-      const OneState one(training);
+      const OneState one(run);
       Transport& transport = *transports[rank];
       transport.barrier();
-      CheckpointSave saving(folder, training, transport);
+      CheckpointSave saving(folder, run, transport);
       saving.start(one.state, background);
       if (rank == 1) std::this_thread::sleep_for(1s);
       saving.finish();
@@ -168,8 +167,8 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
 }
 
 TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
-  TrainingRun training = load_training_run(run_file(true), {});
-  training.run.pipeline.replicas = 2;
+  auto run = load_run(run_file(true), {});
+  run.file.pipeline.replicas = 2;
   for (const bool background : {false, true}) {
     const fs::path folder = folder_ / (background ? "b" : "c");
     make_folder(folder);
@@ -177,9 +176,9 @@ TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
     std::array<std::string, 2> said;
     const auto save = [&](std::size_t rank) {
       at::set_num_threads(1);
-      const OneState one(training);
+      const OneState one(run);
       if (rank == 1) one.change();
-      CheckpointSave saving(folder, training, *transports[rank]);
+      CheckpointSave saving(folder, run, *transports[rank]);
       said[rank] = testing::error_of<RunError>([&] {
         saving.start(one.state, background);
         saving.finish();
@@ -194,14 +193,14 @@ TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
 }
 
 TEST_F(BackgroundSave, OrNotThatIsLateIsNoError) {
-  TrainingRun training = load_training_run(run_file(true), {});
-  training.run.checkpoint.timeout_ms = 0;
-  const OneState one(training);
+  auto run = load_run(run_file(true), {});
+  run.checkpoint.timeout_ms = 0;
+  const OneState one(run);
   RankGroup alone;
   for (const bool background : {false, true}) {
     const fs::path folder = folder_ / (background ? "b" : "c");
     make_folder(folder);
-    CheckpointSave saving(folder, training, alone);
+    CheckpointSave saving(folder, run, alone);
     saving.start(one.state, background);
     saving.finish();
     EXPECT_THAT(saving.failure().value_or(""),
@@ -211,11 +210,11 @@ TEST_F(BackgroundSave, OrNotThatIsLateIsNoError) {
 }
 
 TEST_F(BackgroundSave, IsPublishedOnceThePollSeesItsEnd) {
-  const TrainingRun training = load_training_run(run_file(true), {});
-  const OneState one(training);
+  const auto run = load_run(run_file(true), {});
+  const OneState one(run);
   RankGroup alone;
   make_folder(folder_ / "c");
-  CheckpointSave saving(folder_ / "c", training, alone);
+  CheckpointSave saving(folder_ / "c", run, alone);
   EXPECT_FALSE(saving.pending());
   saving.start(one.state, true);
   EXPECT_TRUE(saving.pending());
@@ -246,12 +245,12 @@ TEST_F(BackgroundSave, IsFinishedBeforeAStepThatIsNotFiniteEndsTheTraining) {
 }
 
 TEST_F(BackgroundSave, ThatDoesNotEndLeavesTheOneBefore) {
-  const TrainingRun training = load_training_run(run_file(true), {});
-  OneState one(training);
+  const auto run = load_run(run_file(true), {});
+  OneState one(run);
   RankGroup alone;
   make_folder(folder_ / "c");
   {
-    CheckpointSave saving(folder_ / "c", training, alone);
+    CheckpointSave saving(folder_ / "c", run, alone);
     saving.start(one.state, true);
     saving.finish();
     one.state.step = 2;

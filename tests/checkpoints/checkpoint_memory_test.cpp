@@ -17,9 +17,9 @@
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
-#include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
 #include "training/memory_plan.hpp"
+#include "training/model_slice.hpp"
 
 namespace plumbline {
 namespace {
@@ -30,10 +30,10 @@ using ::testing::HasSubstr;
 
 /// A rank's part of a model, with moments.
 struct Part {
-  Part(const TrainingRun& training, UnitRange units)
-      : slice(make_slice(training, units)), state(training.run.train.optimizer, slice.parameters()) {
+  Part(const plumbline::Run& run, UnitRange units)
+      : slice(make_slice(run, units)), state(run.file.train.optimizer, slice.parameters()) {
     const MemoryScope scope(MemoryOwner::other);
-    set_initial_values(slice, training.run);
+    set_initial_values(slice, run.file);
   }
   /// Bytes of its parameters as saved.
   std::int64_t largest() const {
@@ -55,8 +55,8 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
     meter_.attach();
   }
 
-  TrainingRun training() {
-    return load_training_run(
+  plumbline::Run made_run() {
+    return load_run(
         folder_.file("run.toml", std::string("[model]\nconfig = \"" PLUMBLINE_FIXTURES
                                              "/models/untied-128/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
                                              "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\nprecision = \"") +
@@ -74,10 +74,10 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
     return meter_.total().peak - before;
   }
 
-  fs::path save(const TrainingRun& training, Part& part, bool in_background = false) {
+  fs::path save(const plumbline::Run& run, Part& part, bool in_background = false) {
     part.state.step = 1;
     make_folder(folder_ / "c");
-    CheckpointSave saving(folder_ / "c", training, alone_);
+    CheckpointSave saving(folder_ / "c", run, alone_);
     saving.start(part.state, in_background);
     saving.finish();
     EXPECT_EQ(saving.failure(), std::nullopt);
@@ -90,20 +90,20 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(CheckpointMemory, SavingAddsTheBytesOfOneTensor) {
-  const TrainingRun run = training();
+  const plumbline::Run run = made_run();
   Part part(run, all_units(run.config));
   EXPECT_LE(most_more([&] { save(run, part); }), part.largest());
 }
 
 TEST_P(CheckpointMemory, SavingInTheBackgroundAddsTheCopyThatIsPlanned) {
-  const TrainingRun run = training();
+  const plumbline::Run run = made_run();
   Part part(run, all_units(run.config));
   EXPECT_EQ(most_more([&] { save(run, part, true); }),
-            plan_state(run.config, {all_units(run.config)}, run.run.train, true).checkpoint);
+            plan_state(run.config, {all_units(run.config)}, run.file.train, true).checkpoint);
 }
 
 TEST_P(CheckpointMemory, LoadingAllocatesOneTensorAtATime) {
-  const TrainingRun run = training();
+  const plumbline::Run run = made_run();
   Part whole(run, all_units(run.config));
   const fs::path checkpoint = save(run, whole);
   for (const UnitRange units : {UnitRange{2, 3}, UnitRange{5, 6}}) {  // a layer; the norm, of a few hundred bytes
@@ -131,7 +131,7 @@ void spoil(const fs::path& file, const std::string& name) {
 }
 
 TEST_P(CheckpointMemory, LoadingReadsOnlyTheRanksOwnTensors) {
-  const TrainingRun run = training();
+  const plumbline::Run run = made_run();
   Part whole(run, all_units(run.config));
   const fs::path checkpoint = save(run, whole);
   spoil(checkpoint / "model-00001-of-00001.safetensors", "model.layers.3.mlp.up_proj.weight");

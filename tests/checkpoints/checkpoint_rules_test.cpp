@@ -18,7 +18,7 @@
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/checkpoints.hpp"
-#include "training/make_slice.hpp"
+#include "training/model_slice.hpp"
 
 namespace plumbline {
 namespace {
@@ -270,14 +270,14 @@ class FirstOfTwo : public RankGroup {
 };
 
 TEST_F(CheckpointRules, AFailedWriteOfOneRankInvalidatesTheCheckpoint) {
-  const TrainingRun training = load_training_run(run_file(), {});
-  LlamaSlice slice = make_slice(training, all_units(training.config));
-  set_initial_values(slice, training.run);
-  TrainState state(training.run.train.optimizer, slice.parameters());
+  const auto run = load_run(run_file(), {});
+  LlamaSlice slice = make_slice(run, all_units(run.config));
+  set_initial_values(slice, run.file);
+  TrainState state(run.file.train.optimizer, slice.parameters());
   state.step = 1;
   make_folder(folder_ / "c");
   FirstOfTwo group("error the disk is full");
-  CheckpointSave saving(folder_ / "c", training, group);
+  CheckpointSave saving(folder_ / "c", run, group);
   saving.start(state, false);
   saving.finish();
   EXPECT_EQ(saving.failure(), "the disk is full");
@@ -301,11 +301,11 @@ class SecondOfTwo : public RankGroup {
 };
 
 TEST_F(CheckpointRules, NamesARankThatDoesNotSeeRank0sFile) {
-  TrainingRun training = load_training_run(run_file(), {});
-  training.run.checkpoint.folder = folder_ / "c";
+  auto run = load_run(run_file(), {});
+  run.checkpoint.folder = folder_ / "c";
   const auto begin = [&] {
     SecondOfTwo group;
-    const Checkpoints checkpoints(training, group);
+    const Checkpoints checkpoints(run, group);
   };
   const std::string blind =
       (folder_ / "c").string() + ": rank 1 does not see what rank 0 wrote there; name a folder that all machines share";
@@ -317,10 +317,10 @@ TEST_F(CheckpointRules, NamesARankThatDoesNotSeeRank0sFile) {
 }
 
 TEST_F(CheckpointRules, AFolderThatCannotBeMadeIsTheMachinesFault) {
-  TrainingRun training = load_training_run(run_file(), {});
-  training.run.checkpoint.folder = folder_.file("file", "in its place") / "c";
+  auto run = load_run(run_file(), {});
+  run.checkpoint.folder = folder_.file("file", "in its place") / "c";
   RankGroup alone;
-  EXPECT_THAT(error_of<SystemError>([&] { const Checkpoints checkpoints(training, alone); }),
+  EXPECT_THAT(error_of<SystemError>([&] { const Checkpoints checkpoints(run, alone); }),
               HasSubstr("the folder cannot be created"));
 }
 

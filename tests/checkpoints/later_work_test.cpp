@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run does not start before what its folder already holds, unless it is told to set that aside.
-#include "training/checkpoint/later_work.hpp"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -85,7 +83,7 @@ TEST_F(LaterWork, ASecondTrainingMaySetTheFirstAside) {
     EXPECT_EQ(train(second, ranks, seed), 0);
     EXPECT_THAT(whole_checkpoints(folder_ / "c"), ElementsAre(step("c", 2)));
     EXPECT_EQ(fs::read_symlink(folder_ / "c/latest"), "step-00000002");
-    EXPECT_EQ(read_checkpoint_file(step("c", 2)).training.at("train").at("seed"), seed);
+    EXPECT_EQ(read_checkpoint_file(step("c", 2)).settings.at("train").at("seed"), seed);
   }
 
   EXPECT_EQ(read_checkpoint_file(discarded("c", 12)).digests, first);
@@ -156,10 +154,10 @@ TEST_F(LaterWork, ADamagedNewestIsSetAside) {
 TEST_F(LaterWork, ACheckSaysIt) {
   train(in("c"));
   const auto asked = [&](const CheckpointOptions& options) {
-    TrainingRun training = load_training_run(run_file(), {});
-    options.use_in(training, true);
+    auto run = load_run(run_file(), {});
+    options.use_in(run, true);
     RunAnswer answer;
-    check_inputs(training, {}, answer);
+    check_inputs(run, {}, answer);
   };
   EXPECT_THAT(error_of<InputError>([&] { asked(in("c")); }), HasSubstr("but this run starts at step 0"));
   EXPECT_THAT(error_of<InputError>([&] { asked(in("c", step("c", 8))); }), HasSubstr("holds step-00000012, but"));
@@ -172,10 +170,10 @@ TEST_F(LaterWork, ACheckSaysIt) {
 
 TEST_F(LaterWork, DiscardingNeedsAFolder) {
   const std::string text = read_file(run_file());
-  TrainingRun training = load_training_run(folder_.file("run.toml", text.substr(0, text.find("[checkpoint]"))), {});
+  auto run = load_run(folder_.file("run.toml", text.substr(0, text.find("[checkpoint]"))), {});
   CheckpointOptions options;
   options.discard_later = true;
-  EXPECT_THAT(error_of<InputError>([&] { options.use_in(training, true); }), HasSubstr("--discard-later needs the"));
+  EXPECT_THAT(error_of<InputError>([&] { options.use_in(run, true); }), HasSubstr("--discard-later needs the"));
 }
 
 // metrics.csv grows with the run: a limit for files that people write would refuse to resume it.

@@ -26,11 +26,10 @@
 #include "tests/goldens/golden_machine.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_start.hpp"
+#include "training/gpu/prepare_device.hpp"
 #include "training/graph_edges.hpp"
 #include "training/loss.hpp"
 #include "training/tensor_record.hpp"
-#include "training/tied_weight.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/gpu/assigned_gpus.hpp"
 
-#include "training/gpu/gpu_capabilities.hpp"
+#include "training/gpu/gpu_check.hpp"
 
 namespace plumbline::testing {
 

@@ -11,7 +11,7 @@
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"
-#include "training/gpu/gpu_capabilities.hpp"
+#include "training/gpu/gpu_check.hpp"
 
 namespace plumbline::testing {
 namespace {

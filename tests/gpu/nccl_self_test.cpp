@@ -16,7 +16,7 @@
 #include "pipeline/transport/nccl/gpu_api.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 namespace {

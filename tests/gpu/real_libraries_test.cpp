@@ -7,9 +7,8 @@
 #include <cstdlib>
 
 #include "pipeline/transport/nccl/gpu_api.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_support.hpp"
-#include "training/gpu/loaded_libraries.hpp"
 
 namespace plumbline {
 namespace {

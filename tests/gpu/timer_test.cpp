@@ -6,7 +6,7 @@
 
 #include "tests/gpu/assigned_gpus.hpp"
 #include "training/action_log.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 namespace {

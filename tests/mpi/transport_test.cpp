@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/transport/transport.hpp"
+
 #include <mpi.h>
 
 #include <span>
@@ -6,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/transport/deadline_error.hpp"
+#include "pipeline/transport/message.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {

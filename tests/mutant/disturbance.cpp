@@ -94,7 +94,7 @@ class Disturbance : public Seams {
     receiving_ = std::make_unique<DisturbedReceive>(inner, way_, step_, fault_.step);
     return *receiving_;
   }
-  void made(const TrainingRun& /*training*/, const RankParts& /*parts*/) override {
+  void made(const Run& /*run*/, const RankParts& /*parts*/) override {
     if (place_ == "start") befall(way_);
     if (place_ == "finalize") way_of_finalize = way_;
   }

@@ -13,7 +13,7 @@
 #include "model/parameter_shapes.hpp"
 #include "model/unit.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
-#include "training/tied_weight.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline::mutant {
 namespace {
@@ -74,8 +74,8 @@ class HeadUseLost : public ForwardingTransport {
 
 }  // namespace
 
-void NormsOfDroppedLayer::made(const TrainingRun& training, const RankParts& /*parts*/) {
-  for (const ParameterShape& shape : parameter_shapes(training.config)) parameters_.push_back(shape.name);
+void NormsOfDroppedLayer::made(const Run& run, const RankParts& /*parts*/) {
+  for (const ParameterShape& shape : parameter_shapes(run.config)) parameters_.push_back(shape.name);
 }
 
 Transport& NormsOfDroppedLayer::transport(Transport& inner) {
@@ -83,9 +83,9 @@ Transport& NormsOfDroppedLayer::transport(Transport& inner) {
   return *gathering_;
 }
 
-void WholeModel::made(const TrainingRun& training, const RankParts& /*parts*/) {
+void WholeModel::made(const Run& run, const RankParts& /*parts*/) {
   const MemoryScope scope(MemoryOwner::parameters);
-  whole_.emplace(training.config, all_units(training.config), at::kFloat);
+  whole_.emplace(run.config, all_units(run.config), at::kFloat);
 }
 
 at::Tensor DroppedGradient::stage_gradient(at::Tensor gradient, std::int64_t step, std::int64_t microbatch) {
@@ -121,7 +121,7 @@ void OneNan::stage_output(const at::Tensor& output, std::int64_t step, std::int6
   output.view(-1)[0].fill_(std::numeric_limits<double>::quiet_NaN());
 }
 
-void OneUlp::made(const TrainingRun& /*training*/, const RankParts& parts) {
+void OneUlp::made(const Run& /*run*/, const RankParts& parts) {
   if (!parts.state.parameters.empty()) gradient_ = parts.state.parameters.front().gradient();
 }
 

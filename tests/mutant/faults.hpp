@@ -19,7 +19,7 @@ namespace plumbline::mutant {
 class NormsOfDroppedLayer : public Seams {
  public:
   Transport& transport(Transport& inner) override;
-  void made(const TrainingRun& training, const RankParts& parts) override;
+  void made(const Run& run, const RankParts& parts) override;
 
  private:
   std::vector<std::string> parameters_;  ///< of the whole model
@@ -28,7 +28,7 @@ class NormsOfDroppedLayer : public Seams {
 
 class WholeModel : public Seams {
  public:
-  void made(const TrainingRun& training, const RankParts& parts) override;
+  void made(const Run& run, const RankParts& parts) override;
 
  private:
   std::optional<LlamaSlice> whole_;
@@ -88,7 +88,7 @@ class OneNan : public Seams {
 class OneUlp : public Seams {
  public:
   explicit OneUlp(Fault fault) : fault_(std::move(fault)) {}
-  void made(const TrainingRun& training, const RankParts& parts) override;
+  void made(const Run& run, const RankParts& parts) override;
   void stage_output(const at::Tensor& output, std::int64_t step, std::int64_t microbatch) override;
   void stage_input_gradient(const at::Tensor& gradient, std::int64_t step, std::int64_t microbatch) override;
   void after_update(TrainState& state) override;

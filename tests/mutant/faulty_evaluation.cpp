@@ -13,7 +13,7 @@ namespace {
 /// In a trainer that zeroes gradients behind its update: what an evaluation adds to them stays for the next step.
 class GradientsLeftBehind : public Seams {
  public:
-  void made(const TrainingRun& /*training*/, const RankParts& parts) override {
+  void made(const Run& /*run*/, const RankParts& parts) override {
     for (const TrainedParameter& each : parts.state.parameters) gradients_.push_back(each.gradient());
   }
   void evaluated(std::optional<EvaluationResult>& /*result*/) override {

@@ -45,7 +45,7 @@ class CountsAnew : public Seams {
 
 class TiedCopyNotLoaded : public Seams {
  public:
-  void made(const TrainingRun& /*training*/, const RankParts& parts) override {
+  void made(const Run& /*run*/, const RankParts& parts) override {
     for (const TrainedParameter& each : parts.state.parameters) {
       if (each.name == head_weight && !each.alias) initial_ = each.value.detach().clone();
     }

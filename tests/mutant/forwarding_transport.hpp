@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
 
 namespace plumbline::mutant {

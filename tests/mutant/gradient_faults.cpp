@@ -36,8 +36,8 @@ class StaleGradient : public Seams {
 /// G3: divided by the step's valid tokens in the loss that is told, not in the one that is differentiated.
 class LossNotNormalized : public Seams {
  public:
-  void made(const TrainingRun& training, const RankParts& /*parts*/) override {
-    tokens_ = static_cast<double>(training.plan.step_valid_tokens(0));
+  void made(const Run& run, const RankParts& /*parts*/) override {
+    tokens_ = static_cast<double>(run.batches.step_valid_tokens(0));
   }
   at::Tensor stage_gradient(at::Tensor gradient, std::int64_t /*step*/, std::int64_t /*microbatch*/) override {
     return gradient.defined() ? gradient : at::full({}, tokens_, at::kFloat);
@@ -50,9 +50,7 @@ class LossNotNormalized : public Seams {
 /// G4: each microbatch's loss is the mean over its own tokens, and the step's the mean of those.
 class MeanOfMeans : public Seams {
  public:
-  void made(const TrainingRun& training, const RankParts& /*parts*/) override {
-    microbatches_ = training.plan.microbatches();
-  }
+  void made(const Run& run, const RankParts& /*parts*/) override { microbatches_ = run.batches.microbatches(); }
   std::int64_t tokens_of_loss(std::int64_t own_tokens, std::int64_t /*tokens*/) override {
     return std::max<std::int64_t>(own_tokens, 1) * microbatches_;
   }
@@ -64,8 +62,8 @@ class MeanOfMeans : public Seams {
 /// G9: divided by the number of microbatches at every stage, not once.
 class ScaledAtEachStage : public Seams {
  public:
-  void made(const TrainingRun& training, const RankParts& /*parts*/) override {
-    factor_ = 1.0 / static_cast<double>(training.plan.microbatches());
+  void made(const Run& run, const RankParts& /*parts*/) override {
+    factor_ = 1.0 / static_cast<double>(run.batches.microbatches());
   }
   void stage_input_gradient(const at::Tensor& gradient, std::int64_t /*step*/, std::int64_t /*microbatch*/) override {
     gradient.mul_(factor_);
@@ -80,8 +78,8 @@ class Accumulated : public Seams {
  public:
   explicit Accumulated(Fault fault) : fault_(std::move(fault)) {}
 
-  void made(const TrainingRun& training, const RankParts& parts) override {
-    plan_ = &training.plan;
+  void made(const Run& run, const RankParts& parts) override {
+    plan_ = &run.batches;
     for (const TrainedParameter& each : parts.state.parameters) {
       if (!each.alias) sums_.push_back(each.gradient());
     }

@@ -15,12 +15,11 @@
 #include "tests/wrapped.hpp"
 #include "training/batch_plan.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
-#include "training/learning_rate.hpp"
+#include "training/gradient_norm.hpp"
+#include "training/graph_edges.hpp"
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
-#include "training/recomputed_unit.hpp"
-#include "training/total_norm.hpp"
 
 namespace plumbline::mutant {
 namespace {
@@ -36,29 +35,28 @@ void plant(const Fault& fault) {
   planted = fault;
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline9make_planERKNS_11TrainingRunEi", PipelinePlan, make_plan, const TrainingRun& training,
-                int world);
-PipelinePlan wrap_make_plan(const TrainingRun& training, int world) {
-  PipelinePlan plan = real_make_plan(training, world);
+PLUMBLINE_PLANT("_ZN9plumbline9make_planERKNS_3RunEi", PipelinePlan, make_plan, const Run& run, int world);
+PipelinePlan wrap_make_plan(const Run& run, int world) {
+  PipelinePlan plan = real_make_plan(run, world);
   change_plan(planted.value(), plan);
   return plan;
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_5GroupE", RankParts,
-                make_rank_parts, const TrainingRun& training, const PipelinePlan& plan, Group& pipeline);
-RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Group& pipeline) {
+PLUMBLINE_PLANT("_ZN9plumbline15make_rank_partsERKNS_3RunERKNS_12PipelinePlanERNS_5GroupE", RankParts, make_rank_parts,
+                const Run& run, const PipelinePlan& plan, Group& pipeline);
+RankParts wrap_make_rank_parts(const Run& run, const PipelinePlan& plan, Group& pipeline) {
   seams = make_seams(planted.value(), pipeline.rank());
   group.emplace(seams->transport(pipeline.world()), pipeline.in_world(0), 1, pipeline.size());
-  RankParts parts = real_make_rank_parts(training, plan, *group);
-  seams->made(training, parts);
+  RankParts parts = real_make_rank_parts(run, plan, *group);
+  seams->made(run, parts);
   for (auto& stage : parts.stages) stage = std::make_unique<SeamedStage>(std::move(stage), *seams);
   return parts;
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline14run_of_replicaERKNS_11TrainingRunERKNS_12PipelinePlanEi", TrainingRun, run_of_replica,
-                const TrainingRun& training, const PipelinePlan& plan, int replica);
-TrainingRun wrap_run_of_replica(const TrainingRun& training, const PipelinePlan& plan, int replica) {
-  return real_run_of_replica(training, plan, planted.value().id == "D6" ? 0 : replica);
+PLUMBLINE_PLANT("_ZN9plumbline15part_of_replicaERKNS_9BatchPlanERKNS_12PipelinePlanEi", BatchPlan, part_of_replica,
+                const BatchPlan& all, const PipelinePlan& plan, int replica);
+BatchPlan wrap_part_of_replica(const BatchPlan& all, const PipelinePlan& plan, int replica) {
+  return real_part_of_replica(all, plan, planted.value().id == "D6" ? 0 : replica);
 }
 
 PLUMBLINE_PLANT("_ZN9plumbline10ReplicaSum5startEllRKNS_10TrainStateE", void, start, ReplicaSum* sum, std::int64_t step,
@@ -81,13 +79,13 @@ void wrap_zero_gradients(const TrainState& state) {
 
 // The build reads the name: it stays one string.
 // clang-format off
-PLUMBLINE_PLANT("_ZN9plumbline15resume_trainingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_11TrainingRunERNS_10TrainStateERNS_9RankGroupE",
-                std::optional<ResumedFrom>, resume_training, const std::string& resume, const TrainingRun& training,
+PLUMBLINE_PLANT("_ZN9plumbline15resume_trainingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_3RunERNS_10TrainStateERNS_9RankGroupE",
+                std::optional<ResumedFrom>, resume_training, const std::string& resume, const Run& run,
                 TrainState& state, RankGroup& group);
 // clang-format on
-std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const TrainingRun& training,
-                                                TrainState& state, RankGroup& group) {
-  auto from = real_resume_training(resume, training, state, group);
+std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const Run& run, TrainState& state,
+                                                RankGroup& group) {
+  auto from = real_resume_training(resume, run, state, group);
   seams->resumed(resume, state);
   return from;
 }

@@ -17,7 +17,7 @@ class FaultySum : public Seams {
  public:
   explicit FaultySum(Fault fault) : fault_(std::move(fault)) {}
 
-  void made(const TrainingRun& /*training*/, const RankParts& parts) override {
+  void made(const Run& /*run*/, const RankParts& parts) override {
     for (const TrainedParameter& each : parts.state.parameters) gradients_.push_back({each.stage, each.gradient(), {}});
   }
 

@@ -13,9 +13,9 @@
 #include "model/llama_slice.hpp"
 #include "model/unit.hpp"
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/rank_parts.hpp"
-#include "training/evaluation.hpp"
+#include "pipeline/stage.hpp"
 #include "training/gradient_norm.hpp"
+#include "training/trainer.hpp"
 
 namespace plumbline::mutant {
 
@@ -27,7 +27,7 @@ class Seams {
   /// What moves this rank's tensors.
   virtual Transport& transport(Transport& inner) { return inner; }
   /// After the rank's stages and its state were made.
-  virtual void made(const TrainingRun& /*training*/, const RankParts& /*parts*/) {}
+  virtual void made(const Run& /*run*/, const RankParts& /*parts*/) {}
   /// A stage is about to compute: forward, or backward or a half of it.
   virtual void stage_begins(bool /*forward*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
   /// An activation or gradient as a stage takes it, after it was recorded; the gradient undefined on the last stage.

@@ -15,9 +15,9 @@
 #include "model/initialize.hpp"
 #include "model/llama_slice.hpp"
 #include "model/tied_names.hpp"
-#include "pipeline/llama_stage.hpp"
+#include "pipeline/stage.hpp"
 #include "training/memory_meter.hpp"
-#include "training/tied_weight.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline::mutant {
 namespace {
@@ -35,7 +35,7 @@ class NormsOnce : public Seams {
 class WrongNorms : public Seams {
  public:
   explicit WrongNorms(std::string id) : id_(std::move(id)) {}
-  void made(const TrainingRun& /*training*/, const RankParts& parts) override {
+  void made(const Run& /*run*/, const RankParts& parts) override {
     for (const TrainedParameter& each : parts.state.parameters) own_.insert(each.name);
   }
   void norms(std::vector<ParameterNorm>& norms) override {
@@ -54,15 +54,15 @@ class WrongNorms : public Seams {
 class OtherStart : public Seams {
  public:
   explicit OtherStart(const Fault& fault) : fault_(fault) {}
-  void made(const TrainingRun& training, const RankParts& parts) override {
+  void made(const Run& run, const RankParts& parts) override {
     const MemoryScope scope(MemoryOwner::other);
     const c10::NoGradGuard no_grad;
-    const auto seed = static_cast<std::uint64_t>(training.run.train.seed);
+    const auto seed = static_cast<std::uint64_t>(run.file.train.seed);
     for (const auto& stage : parts.stages) {
       const LlamaSlice& slice = dynamic_cast<const LlamaStage&>(*stage).slice();
       const bool from_first = fault_.id == "P5";
-      const UnitRange units = from_first ? UnitRange{1, 1 + layers_in(training.config, slice.units())} : slice.units();
-      LlamaSlice other(training.config, units, at::kFloat);
+      const UnitRange units = from_first ? UnitRange{1, 1 + layers_in(run.config, slice.units())} : slice.units();
+      LlamaSlice other(run.config, units, at::kFloat);
       initialize(other, from_first ? seed : seed + static_cast<std::uint64_t>(fault_.rank) + 1);
       const auto taken = [&](const Parameter& parameter) {
         return !from_first || parameter.unit.starts_with("layers.");
@@ -132,9 +132,7 @@ class SkippedUpdate : public Seams {
 /// O2: the rate goes on with every microbatch.
 class RateOfEachMicrobatch : public Seams {
  public:
-  void made(const TrainingRun& training, const RankParts& /*parts*/) override {
-    microbatches_ = training.plan.microbatches();
-  }
+  void made(const Run& run, const RankParts& /*parts*/) override { microbatches_ = run.batches.microbatches(); }
   std::int64_t step_of_rate(std::int64_t step) override { return step + microbatches_ - 1; }
 
  private:

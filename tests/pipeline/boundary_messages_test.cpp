@@ -79,7 +79,7 @@ class RecordingObserver : public StepObserver {
 
 class MiddleRank : public ::testing::Test {
  protected:
-  MiddleRank() : training_(load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+  MiddleRank() : run_(load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
     plan_.schedule.placement.ranks = 3;
     plan_.stages = {{0, 2}, {2, 4}, {4, 8}};
   }
@@ -97,13 +97,13 @@ class MiddleRank : public ::testing::Test {
     messages_.stash_output(parse_action(text).value(), direction, std::move(tensor));
   }
 
-  TrainingRun training_;
+  plumbline::Run run_;
   PipelinePlan plan_;
   std::unique_ptr<Transport> alone_ = std::move(make_threads_transports(1, {}).front());
   RecordingTransport transport_{*alone_};
   Group group_{transport_};
   RecordingObserver seen_;
-  BoundaryMessages messages_{training_, plan_, training_.plan, group_, seen_};
+  BoundaryMessages messages_{run_, plan_, run_.batches, group_, seen_};
 };
 
 struct Tested {
@@ -139,7 +139,7 @@ TEST_P(HeaderOf, AMessageDescribesTheBoundaryTensor) {
   expected.microbatch = 3;
   expected.dtype = static_cast<std::int32_t>(at::kFloat);
   expected.dimensions = 3;
-  expected.sizes = {2, 1, training_.config.hidden_size, 0};
+  expected.sizes = {2, 1, run_.config.hidden_size, 0};
   EXPECT_EQ(transport_.started[0].header, expected) << describe(transport_.started[0].header);
 }
 
@@ -159,7 +159,7 @@ TEST_F(MiddleRank, ReceivesInputsAndNotifiesTheObserver) {
 
   EXPECT_EQ(activation.item<float>(), 0);
   EXPECT_EQ(gradient.item<float>(), 1);
-  const std::string middle = unit_names(training_.config)[2], last = unit_names(training_.config)[4];
+  const std::string middle = unit_names(run_.config)[2], last = unit_names(run_.config)[4];
   EXPECT_THAT(seen_.notes, ElementsAre("1F0 waits in 1RECV_F0 for rank 0", "ended 1RECV_F0", "1F0 waited",
                                        "receive forward " + middle + ", stage 0 to 1, rank 0, step 7, microbatch 0",
                                        "1B1 waits in 1RECV_B1 for rank 2", "ended 1RECV_B1", "1B1 waited",
@@ -175,7 +175,7 @@ TEST_F(MiddleRank, SendsAContiguousOutputAndNotifiesTheObserver) {
   const at::Tensor& payload = transport_.started[0].payload;
   EXPECT_TRUE(payload.is_contiguous());
   EXPECT_TRUE(payload.equal(at::arange(6).view({2, 3}).t()));
-  EXPECT_THAT(seen_.notes, ElementsAre("began 1SEND_F2", "send forward " + unit_names(training_.config)[4] +
+  EXPECT_THAT(seen_.notes, ElementsAre("began 1SEND_F2", "send forward " + unit_names(run_.config)[4] +
                                                              ", stage 1 to 2, rank 2, step 7, microbatch 2"));
   EXPECT_THROW(post({"1SEND_F2"}), std::logic_error) << "it was given once";
 }
@@ -204,7 +204,7 @@ TEST_F(MiddleRank, NumbersActionsFromTheFirstOfTheBatch) {
     void action_began(const StepAction& action) override { seen.push_back(action.index); }
     std::vector<std::int64_t> seen;
   } indices;
-  BoundaryMessages messages(training_, plan_, training_.plan, group_, indices);
+  BoundaryMessages messages(run_, plan_, run_.batches, group_, indices);
 
   messages.post(7, 4, std::vector{parse_action("1RECV_F0").value(), parse_action("1RECV_F1").value()});
 

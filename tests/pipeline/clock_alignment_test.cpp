@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 #include "training/action_log.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "pipeline/memory.hpp"
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
@@ -24,8 +24,8 @@ using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-TrainingRun quick_training() {
-  return load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+plumbline::Run quick_training() {
+  return load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
 }
 
 std::string machine(const std::string& name, std::int64_t free_bytes) {
@@ -33,28 +33,27 @@ std::string machine(const std::string& name, std::int64_t free_bytes) {
 }
 
 TEST(MemoryCheck, SumsTheRanksOfAMachine) {
-  const TrainingRun training = quick_training();
-  const PipelinePlan plan = make_plan(training, 3);
-  const std::int64_t all = memory_of(training, plan, std::vector{0, 1, 2}).total();
-  const std::int64_t first_two = memory_of(training, plan, std::vector{0, 1}).total();
-  const std::int64_t last = memory_of(training, plan, 2).total();
+  const plumbline::Run run = quick_training();
+  const PipelinePlan plan = make_plan(run, 3);
+  const std::int64_t all = memory_of(run, plan, std::vector{0, 1, 2}).total();
+  const std::int64_t first_two = memory_of(run, plan, std::vector{0, 1}).total();
+  const std::int64_t last = memory_of(run, plan, 2).total();
   ASSERT_EQ(first_two + last, all);
 
-  EXPECT_NO_THROW(require_free_memory({machine("a", all), machine("a", all + 1), machine("a", all)}, training, plan));
+  EXPECT_NO_THROW(require_free_memory({machine("a", all), machine("a", all + 1), machine("a", all)}, run, plan));
   EXPECT_THAT(error_of<SystemError>([&] {
-                require_free_memory({machine("a", all), machine("a", all - 1), machine("a", all)}, training, plan);
+                require_free_memory({machine("a", all), machine("a", all - 1), machine("a", all)}, run, plan);
               }),
               AllOf(HasSubstr("this machine, for all 3 ranks, has " + bytes_text(all - 1) + " of memory free"),
                     HasSubstr("the plan is at least " + bytes_text(all) + ": parameters "), HasSubstr("--check")));
   EXPECT_NO_THROW(
-      require_free_memory({machine("a", first_two), machine("a", first_two), machine("b", last)}, training, plan));
-  EXPECT_THAT(
-      error_of<SystemError>([&] {
-        require_free_memory({machine("a", first_two - 1), machine("a", all), machine("b", last)}, training, plan);
-      }),
-      HasSubstr("machine a, for ranks 0, 1, has "));
+      require_free_memory({machine("a", first_two), machine("a", first_two), machine("b", last)}, run, plan));
+  EXPECT_THAT(error_of<SystemError>([&] {
+                require_free_memory({machine("a", first_two - 1), machine("a", all), machine("b", last)}, run, plan);
+              }),
+              HasSubstr("machine a, for ranks 0, 1, has "));
   EXPECT_NO_THROW(
-      require_free_memory({machine("a#1", first_two), machine("a#1", first_two), machine("a#2", last)}, training, plan))
+      require_free_memory({machine("a#1", first_two), machine("a#1", first_two), machine("a#2", last)}, run, plan))
       << "two machines of one name";
 }
 
@@ -68,14 +67,14 @@ TEST(MemoryCheck, ReportsHostAndFreeMemory) {
 }
 
 TEST(MemoryCheck, GroupsRanksByMachine) {
-  TrainingRun training = quick_training();
-  const PipelinePlan plan = make_plan(training, 2);
-  training.config.vocab_size = std::int64_t{1} << 40;  // an embedding of 256 TiB and more
+  plumbline::Run run = quick_training();
+  const PipelinePlan plan = make_plan(run, 2);
+  run.config.vocab_size = std::int64_t{1} << 40;  // an embedding of 256 TiB and more
   const auto transports = make_threads_transports(2, {std::chrono::seconds(60)});
   std::string said;
 
   run_on_threads(transports, Ending::clean, [&](Transport& transport) {
-    const auto check = [&] { require_free_memory_everywhere(transport, training, plan); };
+    const auto check = [&] { require_free_memory_everywhere(transport, run, plan); };
     if (transport.rank() == 0) {
       said = error_of<SystemError>(check);
     } else {
@@ -87,52 +86,52 @@ TEST(MemoryCheck, GroupsRanksByMachine) {
 }
 
 TEST(MemoryTable, HasALineForEachNumberOfRanks) {
-  TrainingRun training = quick_training();
-  training.run.pipeline.schedule = "dualpipe-v";
+  plumbline::Run run = quick_training();
+  run.file.pipeline.schedule = "dualpipe-v";
 
-  const std::string table = memory_table(training, 1);
+  const std::string table = memory_table(run, 1);
 
-  const MemoryPlan two = memory_of(training, make_plan(training, 2), 0);
+  const MemoryPlan two = memory_of(run, make_plan(run, 2), 0);
   EXPECT_THAT(table, AllOf(HasSubstr("reference "), HasSubstr("\n2 ranks "), HasSubstr(bytes_text(two.parameters)),
                            HasSubstr("\n8 ranks: "), HasSubstr("microbatches"), HasSubstr("Free on this machine: ")))
       << "a schedule that does not run on so many ranks says why";
 }
 
 TEST(MemoryPlans, CountWhatNcclTakesForEachNeighbor) {
-  TrainingRun training = quick_training();
+  plumbline::Run run = quick_training();
   for (const int world : {2, 3}) {  // rank 1 has a neighbor less than the ranks
-    const PipelinePlan plan = make_plan(training, world);
-    training.run.pipeline.transport = "mpi";
-    const std::int64_t without = memory_of(training, plan, 1).total();
-    training.run.pipeline.transport = "nccl";
-    EXPECT_EQ(memory_of(training, plan, 1).total() - without, (world - 1) * ((std::int64_t{6} << 30) / 5));
-    EXPECT_THAT(memory_plan_text(training, plan, 1), HasSubstr(world == 2 ? ", NCCL 1.20 GiB" : ", NCCL 2.40 GiB"));
+    const PipelinePlan plan = make_plan(run, world);
+    run.file.pipeline.transport = "mpi";
+    const std::int64_t without = memory_of(run, plan, 1).total();
+    run.file.pipeline.transport = "nccl";
+    EXPECT_EQ(memory_of(run, plan, 1).total() - without, (world - 1) * ((std::int64_t{6} << 30) / 5));
+    EXPECT_THAT(memory_plan_text(run, plan, 1), HasSubstr(world == 2 ? ", NCCL 1.20 GiB" : ", NCCL 2.40 GiB"));
   }
 }
 
 TEST(MemoryTable, ShowsTheRankThatNeedsMost) {
-  const TrainingRun training = quick_training();
-  const PipelinePlan plan = make_plan(training, 8);  // the first rank has only the embedding
+  const plumbline::Run run = quick_training();
+  const PipelinePlan plan = make_plan(run, 8);  // the first rank has only the embedding
   std::int64_t most = 0;
-  for (int rank = 0; rank < 8; ++rank) most = std::max(most, memory_of(training, plan, rank).total());
+  for (int rank = 0; rank < 8; ++rank) most = std::max(most, memory_of(run, plan, rank).total());
 
-  EXPECT_THAT(memory_table(training, 1), ::testing::ContainsRegex("\n8 ranks +" + bytes_text(most) + " "));
+  EXPECT_THAT(memory_table(run, 1), ::testing::ContainsRegex("\n8 ranks +" + bytes_text(most) + " "));
 }
 
 TEST(MemoryTable, ShowsTheSavingsOfRecomputation) {
-  TrainingRun training = quick_training();
-  training.run.pipeline.schedule = "afab";
-  const std::string kept = memory_table(training, 1);
-  training.run.train.recompute = Recompute::layer;
+  plumbline::Run run = quick_training();
+  run.file.pipeline.schedule = "afab";
+  const std::string kept = memory_table(run, 1);
+  run.file.train.recompute = Recompute::layer;
 
-  const std::string again = memory_table(training, 1);
+  const std::string again = memory_table(run, 1);
 
   EXPECT_THAT(again, HasSubstr("recompute layer"));
   EXPECT_NE(kept, again);
-  const PipelinePlan plan = make_plan(training, 2);
-  const MemoryPlan less = memory_of(training, plan, 0);
-  training.run.train.recompute = Recompute::none;
-  EXPECT_LT(less.activations, memory_of(training, plan, 0).activations);
+  const PipelinePlan plan = make_plan(run, 2);
+  const MemoryPlan less = memory_of(run, plan, 0);
+  run.file.train.recompute = Recompute::none;
+  EXPECT_LT(less.activations, memory_of(run, plan, 0).activations);
 }
 
 }  // namespace

@@ -17,14 +17,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TrainingRun training_with(const testing::TemporaryFolder& folder, const std::string& pipeline,
-                          const std::string& lengths = "[9, 4, 6, 5]") {
-  return load_training_run(
-      folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                              "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                              "/corpus/\"\nbatch = 3\nlengths = " +
-                                  lengths + "\n[train]\nsteps = 1\n[pipeline]\n" + pipeline),
-      {});
+plumbline::Run training_with(const testing::TemporaryFolder& folder, const std::string& pipeline,
+                             const std::string& lengths = "[9, 4, 6, 5]") {
+  return load_run(folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                          "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                          "/corpus/\"\nbatch = 3\nlengths = " +
+                                              lengths + "\n[train]\nsteps = 1\n[pipeline]\n" + pipeline),
+                  {});
 }
 
 TEST(PipelinePlan, HasAsManyChunksAsTheRunFileSays) {
@@ -42,8 +41,8 @@ TEST(PipelinePlan, NotesWhatWasOmitted) {
 
 TEST(PipelinePlan, AnErrorNamesTheRunFile) {
   const testing::TemporaryFolder folder;
-  const TrainingRun training = training_with(folder, "balance = [1, 1]\n");
-  EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(training, 2); }),
+  const plumbline::Run run = training_with(folder, "balance = [1, 1]\n");
+  EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(run, 2); }),
               AllOf(StartsWith((folder / "run.toml").string() + ": "), HasSubstr("adds up to 2 layers")));
 }
 

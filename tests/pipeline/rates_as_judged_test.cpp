@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/judge/predicates/forms.hpp"
-#include "training/learning_rate.hpp"
+#include "training/optimizer.hpp"
 
 namespace plumbline {
 namespace {

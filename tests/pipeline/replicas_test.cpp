@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ReplicasOfPipeline,
 TEST(Replicas, WhatDoesNotDivideIsRefused) {
   const testing::TemporaryFolder folder;
   const auto run = run_with(folder.path(), 2);
-  EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(load_training_run(run, std::nullopt), 3); }),
+  EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(load_run(run, std::nullopt), 3); }),
               HasSubstr("replicas is 2, which does not divide the 3 ranks"));
   EXPECT_THAT(testing::error_of<InputError>([&] { load_run_file(run_with(folder.path(), 5)); }),
               HasSubstr("replicas: is 5, which does not divide the 12 microbatches of a step"));

@@ -79,7 +79,7 @@ ActionList list_of(const std::string& text) {
 
 class ScheduleExecutorTest : public ::testing::Test {
  protected:
-  ScheduleExecutorTest() : training_(load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+  ScheduleExecutorTest() : run_(load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
     plan_.schedule.placement.chunks_per_rank = 2;
     plan_.stages = {{0, 3}, {3, 8}};
   }
@@ -89,11 +89,11 @@ class ScheduleExecutorTest : public ::testing::Test {
     Group pipeline(*transports.front());
     RankParts parts{{}, {}, pipeline};
     for (const std::int64_t index : {0, 1}) parts.stages.push_back(std::make_unique<NotingStage>(index, done_));
-    ScheduleExecutor(training_, plan_, parts, list_of(list), {training_.plan, seen_}).step(0);
+    ScheduleExecutor(run_, plan_, parts, list_of(list), {run_.batches, seen_}).step(0);
     transports.front()->finish();
   }
 
-  TrainingRun training_;
+  plumbline::Run run_;
   PipelinePlan plan_;
   Notes done_;
   NotingObserver seen_;

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "pipeline/launch.hpp"
-#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/message.hpp"
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 
 int main(int count, char** arguments) {

@@ -15,7 +15,7 @@
 #include "support/safetensors.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/memory_plan.hpp"
-#include "training/training_run.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 namespace {
@@ -78,15 +78,15 @@ TEST(ReferenceTrainer, WritesACompleteRecordWithEveryBoundary) {
 TEST(ReferenceTrainer, TakesThePlannedMemory) {
   const testing::TemporaryFolder folder;
   for (const std::string precision : {"float32", "bfloat16", "mixed"}) {
-    const auto run = folder.file(
+    const auto file = folder.file(
         precision + ".toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
                              "/models/stories260k/config.json\"\n[data]\ntext = "
                              "\"" PLUMBLINE_FIXTURES "/corpus\"\nlengths = [2, 3]\n[train]\nsteps = 2\nprecision = \"" +
                                  precision + "\"\n[record]\nlevel = \"dump\"\n");
-    const TrainingRun training = load_training_run(run, std::nullopt);
-    const MemoryPlan plan = plan_one_device(training.config, training.plan, training.run);
+    const auto run = load_run(file, std::nullopt);
+    const MemoryPlan plan = plan_one_device(run);
 
-    const Record record = train(folder / precision, std::nullopt, run.string());
+    const Record record = train(folder / precision, std::nullopt, file.string());
 
     const MemoryRow& taken = record.ranks.front().memory.back();
     const auto all = static_cast<double>(*taken.peak_bytes), passes = static_cast<double>(*taken.activation_peak_bytes);

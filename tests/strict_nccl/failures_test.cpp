@@ -9,9 +9,9 @@
 #include <latch>
 
 #include "pipeline/replica_sum.hpp"
-#include "pipeline/transport/nccl/bounded_call.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/group.hpp"
+#include "pipeline/transport/nccl/nccl_payloads.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/strict_run.hpp"

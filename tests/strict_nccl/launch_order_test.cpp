@@ -13,7 +13,7 @@
 #include <random>
 
 #include "pipeline/replica_sum.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/group.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/message.hpp"
 #include "tests/pipeline/parity.hpp"

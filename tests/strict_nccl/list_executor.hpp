@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/group.hpp"
 #include "schedule/message.hpp"
 #include "schedule/schedule.hpp"
 #include "tests/strict_nccl/strict_run.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pipeline/program.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "support/error.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/streamed_compute.hpp"

@@ -9,8 +9,8 @@
 #include <deque>
 #include <memory>
 
-#include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/nccl_edge.hpp"
+#include "pipeline/transport/nccl/receive_memory.hpp"
 #include "schedule/direction.hpp"
 #include "tests/strict_nccl/strict_run.hpp"
 

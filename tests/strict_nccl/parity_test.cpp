@@ -11,7 +11,7 @@
 #include <random>
 #include <utility>
 
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "reference/trainer.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pipeline/transport/control.hpp"
+#include "pipeline/transport/group.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/forwarding_gpu.hpp"

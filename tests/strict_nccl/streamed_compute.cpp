@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "pipeline/transport/group.hpp"
 #include "pipeline/transport/message.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline::strict {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 
 namespace plumbline::strict {

@@ -3,10 +3,10 @@
 
 #include <utility>
 
+#include "pipeline/transport/group.hpp"
 #include "pipeline/transport/message_transport.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 
 namespace plumbline::strict {
 

@@ -6,10 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "pipeline/transport/group.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
 #include "tests/strict_nccl/strict_world.hpp"
 
 namespace plumbline::strict {

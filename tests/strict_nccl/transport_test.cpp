@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport suite over the strict libraries.
+#include "pipeline/transport/transport.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <thread>
 
-#include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 

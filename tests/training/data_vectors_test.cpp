@@ -8,7 +8,6 @@
 #include "tests/temporary_folder.hpp"
 #include "tests/token_file_bytes.hpp"
 #include "training/batch_plan.hpp"
-#include "training/data_digests.hpp"
 #include "training/microbatch.hpp"
 #include "training/tokens.hpp"
 

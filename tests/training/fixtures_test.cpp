@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "training/run.hpp"
 #include "training/tokens.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -25,22 +25,22 @@ TEST(RunFixtures, LoadWithTheirModelAndText) {
   const auto files = run_files();
 
   EXPECT_GE(files.size(), 8U);
-  for (const auto& file : files) EXPECT_NO_THROW(load_training_run(file, std::nullopt)) << file;
+  for (const auto& file : files) EXPECT_NO_THROW(load_run(file, std::nullopt)) << file;
 }
 
 TEST(RunFixtures, NeverHoldTwoEqualMicrobatches) {
   for (const auto& file : run_files()) {
-    const TrainingRun training = load_training_run(file, std::nullopt);
-    for (std::int64_t step = 0; step < training.run.train.steps; ++step) {
-      EXPECT_TRUE(training.plan.equal_microbatches(step).empty()) << file << " step " << step;
+    const auto run = load_run(file, std::nullopt);
+    for (std::int64_t step = 0; step < run.file.train.steps; ++step) {
+      EXPECT_TRUE(run.batches.equal_microbatches(step).empty()) << file << " step " << step;
     }
   }
 }
 
 TEST(RunFixtures, OfTheDefaultSweepVaryTheirMicrobatches) {
   for (const char* name : {"stories260k-adamw", "stories260k-sgd", "untied128-adamw", "untied128-sgd"}) {
-    const TrainingRun training = load_training_run(fixtures / "runs" / (std::string(name) + ".toml"), std::nullopt);
-    const BatchPlan& plan = training.plan;
+    const auto run = load_run(fixtures / "runs" / (std::string(name) + ".toml"), std::nullopt);
+    const BatchPlan& plan = run.batches;
     bool grows = false, shrinks = false, repeats = false, single = false, masked = false, unequal_rows = false;
     for (std::int64_t m = 0; m < plan.microbatches(); ++m) {
       if (m > 0) {
@@ -57,19 +57,19 @@ TEST(RunFixtures, OfTheDefaultSweepVaryTheirMicrobatches) {
 
     EXPECT_EQ(plan.microbatches(), 8) << name;
     EXPECT_TRUE(grows && shrinks && repeats && single && masked && unequal_rows) << name;
-    EXPECT_EQ(training.run.train.steps, 5) << name;
-    EXPECT_LT(training.run.train.warmup_steps, training.run.train.steps) << name;
-    EXPECT_TRUE(training.run.train.clip_norm.has_value()) << name;
+    EXPECT_EQ(run.file.train.steps, 5) << name;
+    EXPECT_LT(run.file.train.warmup_steps, run.file.train.steps) << name;
+    EXPECT_TRUE(run.file.train.clip_norm.has_value()) << name;
   }
 }
 
 TEST(Corpus, IsLongEnoughNotToRepeatWithinARun) {
-  const TrainingRun training = load_training_run(fixtures / "runs" / "stories260k-adamw.toml", std::nullopt);
+  const auto run = load_run(fixtures / "runs" / "stories260k-adamw.toml", std::nullopt);
 
-  const auto tokens = load_tokens(training.run.data, 256).size();
+  const auto tokens = load_tokens(run.file.data, 256).size();
 
   EXPECT_GE(tokens, 40000);
-  EXPECT_GT(tokens, training.run.train.steps * training.plan.step_tokens());
+  EXPECT_GT(tokens, run.file.train.steps * run.batches.step_tokens());
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "model/parameter_shapes.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
-#include "training/total_norm.hpp"
 
 namespace plumbline {
 namespace {

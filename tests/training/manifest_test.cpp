@@ -32,10 +32,10 @@ LlamaConfig a_config(bool tied) {
   return config;
 }
 
-Json manifest_of(const RunFile& run, bool tied) {
-  TrainingRun training{run, a_config(tied), {run.data, Tokens(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8})}};
-  training.run_id = new_run_id();
-  return make_manifest("pipeline", {"program", "run.toml"}, training, 2, {"1f1b", 1, "0F0,0B0\n", ""},
+Json manifest_of(const RunFile& file, bool tied) {
+  plumbline::Run run{file, a_config(tied), {file.data, Tokens(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8})}};
+  run.id = new_run_id();
+  return make_manifest("pipeline", {"program", "run.toml"}, run, 2, {"1f1b", 1, 2, "0F0,0B0\n", ""},
                        {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {}}});
 }
 

@@ -12,8 +12,8 @@
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "support/error.hpp"
-#include "training/gpu/gpu_start.hpp"
-#include "training/precision.hpp"
+#include "training/gpu/prepare_device.hpp"
+#include "training/run.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline {
@@ -116,7 +116,7 @@ TEST(MemoryPlanTest, OneDeviceUsesTheLargestPaddedMicrobatch) {
     data.text = "t";
     data.row_lengths = std::move(row_lengths);
     const BatchPlan batches(data, Tokens(std::vector<std::int32_t>(100, 1)));
-    return plan_one_device(config(true), batches, RunFile()).activations;
+    return plan_one_device(plumbline::Run{RunFile(), config(true), batches}).activations;
   };
   EXPECT_EQ(activations({{8}, {2}}), activations({{8}}));
   EXPECT_EQ(activations({{8, 1}}), activations({{8, 8}}));

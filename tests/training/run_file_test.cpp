@@ -154,9 +154,10 @@ TEST(RunFile, HasTheDocumentedDefaults) {
   EXPECT_EQ(run.pipeline.max_ctas, 4);
   EXPECT_EQ(run.pipeline.timeout_ms, 600000);
   EXPECT_EQ(run.pipeline.start_timeout_ms, 600000);
-  EXPECT_EQ(run.checkpoint.keep, 3);
-  EXPECT_FALSE(run.checkpoint.background);
-  EXPECT_EQ(run.checkpoint.timeout_ms, 24 * 3600 * 1000);
+  EXPECT_FALSE(run.checkpoint.has_value());
+  EXPECT_EQ(CheckpointSettings().keep, 3);
+  EXPECT_FALSE(CheckpointSettings().background);
+  EXPECT_EQ(CheckpointSettings().timeout_ms, 24 * 3600 * 1000);
 }
 
 TEST(RunFile, ReadsAnImportedScheduleAndAPartitionByCost) {
@@ -256,9 +257,8 @@ TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
       "run.toml", std::string(model) + data + train +
                       "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\nbackground = true\ntimeout_ms = 9\n");
 
-  const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
+  const CheckpointSettings checkpoint = load_run_file(path).checkpoint.value();
 
-  EXPECT_TRUE(checkpoint.asked);
   EXPECT_EQ(checkpoint.folder, folder / "kept");
   EXPECT_EQ(checkpoint.every, 3);
   EXPECT_EQ(checkpoint.keep, 4);
@@ -267,12 +267,11 @@ TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
 }
 
 TEST(RunFile, ATableWithoutAFolderRequestsCheckpoints) {
-  const CheckpointSettings checkpoint = load(std::string(model) + data + train + "[checkpoint]\n").checkpoint;
+  const CheckpointSettings checkpoint = load(std::string(model) + data + train + "[checkpoint]\n").checkpoint.value();
 
-  EXPECT_TRUE(checkpoint.asked);
   EXPECT_FALSE(checkpoint.folder.has_value());
   EXPECT_EQ(checkpoint.every, 0);
-  EXPECT_FALSE(load(std::string(model) + data + train).checkpoint.asked);
+  EXPECT_FALSE(load(std::string(model) + data + train).checkpoint.has_value());
 }
 
 TEST(RunFile, AcceptsOneLengthPerMicrobatchAndAMaskedFirst) {

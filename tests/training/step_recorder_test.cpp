@@ -22,26 +22,27 @@ namespace {
 using Cells = std::vector<std::string>;
 
 /// Two microbatches: two rows of three and two tokens, and one row of four without a label.
-TrainingRun two_microbatches(RecordLevel level) {
+plumbline::Run two_microbatches(RecordLevel level) {
   RunFile run;
-  run.record_level = level;
   run.data.text = "story.txt";
   run.data.row_lengths = {{3, 2}, {4}};
   run.data.masked = {1};
   BatchPlan plan(run.data, Tokens(std::vector<std::int32_t>{5, 1, 4, 1, 3, 9, 2, 6, 5, 3, 5, 8}));
-  return {std::move(run), {}, std::move(plan)};
+  plumbline::Run made{std::move(run), {}, std::move(plan)};
+  made.record_level = level;
+  return made;
 }
 
 /// The record of made-up steps.
 class StepRecorderTest : public ::testing::Test {
  protected:
   void start(const RecordedRank& rank = {}, RecordLevel level = RecordLevel::full) {
-    training_.emplace(two_microbatches(level));
-    recorder_.emplace(*training_, folder_.path(), rank);
+    run_.emplace(two_microbatches(level));
+    recorder_.emplace(*run_, run_->batches, folder_.path(), rank);
   }
   void feed(std::int64_t step) {
-    for (std::int64_t each = 0; each < training_->plan.microbatches(); ++each)
-      recorder_->on_input(each, training_->plan.make(step, each));
+    for (std::int64_t each = 0; each < run_->batches.microbatches(); ++each)
+      recorder_->on_input(each, run_->batches.make(step, each));
   }
   /// A column of a table, row by row; empty if there is no such table.
   Cells column(const std::string& file, const std::string& name) const {
@@ -59,7 +60,7 @@ class StepRecorderTest : public ::testing::Test {
   const StepAction forward_{0, 0, "0F0", 0, 0, true}, send_{0, 1, "0SEND_F0", 0, 0, false},
       backward_{0, 2, "0B0", 0, 0, true};
   testing::TemporaryFolder folder_;
-  std::optional<TrainingRun> training_;
+  std::optional<plumbline::Run> run_;
   std::optional<StepRecorder> recorder_;
 };
 
@@ -79,7 +80,7 @@ TEST_F(StepRecorderTest, DescribesEachMicrobatch) {
   EXPECT_EQ(cells("tokens"), (Cells{"5", "4"}));
   EXPECT_EQ(cells("valid_tokens"), (Cells{"5", "0"}));
   EXPECT_EQ(cells("loss"), (Cells{"1.5", "0"}));
-  const BatchPlan& plan = training_->plan;
+  const BatchPlan& plan = run_->batches;
   EXPECT_EQ(cells("data_digest"), (Cells{data_digest(plan.make(2, 0)), data_digest(plan.make(2, 1))}));
 }
 
@@ -99,7 +100,7 @@ TEST_F(StepRecorderTest, DescribesAStep) {
   EXPECT_EQ(cell("learning_rate"), "0.125");
   EXPECT_EQ(cell("tokens"), "9");
   EXPECT_EQ(cell("valid_tokens"), "5");
-  EXPECT_EQ(cell("live_tokens"), std::to_string(training_->plan.live_tokens(0)));
+  EXPECT_EQ(cell("live_tokens"), std::to_string(run_->batches.live_tokens(0)));
   EXPECT_EQ(recorder_->loss(), 1.75F);
   EXPECT_EQ(recorder_->update().gradient_norm, 2);
 }

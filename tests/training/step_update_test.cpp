@@ -26,20 +26,21 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Two parameters, the second with this gradient, before the update of step 3.
 struct Updated {
   explicit Updated(double gradient) {
-    train.steps = 5;
-    train.optimizer = testing::sgd(0);
-    train.ends_where_not_finite = true;
+    run.file.train.steps = 5;
+    run.file.train.optimizer = testing::sgd(0);
+    run.config.tied = false;
+    run.stops_where_not_finite = true;
     parameters = {parameter_of("a", {1}, {1}), parameter_of("b", {1}, {gradient})};
     state = testing::state_of(parameters);
     state.step = 3;
   }
   void end(double norm) {
-    end_gradients(train, false, 3, state, nobody, [&] { return norm; });
+    end_gradients(run, 3, state, nobody, [&] { return norm; });
   }
 
-  TrainSettings train;
+  plumbline::Run run = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml");
   std::vector<Parameter> parameters;
-  TrainState state{train.optimizer, {}};
+  TrainState state{run.file.train.optimizer, {}};
   StepObserver nobody;
 };
 

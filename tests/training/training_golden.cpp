@@ -12,12 +12,11 @@
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "tests/goldens/golden_machine.hpp"
-#include "training/clipping.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
-#include "training/precision.hpp"
+#include "training/optimizer.hpp"
+#include "training/run.hpp"
 #include "training/tensor_record.hpp"
-#include "training/total_norm.hpp"
 
 namespace plumbline::testing {
 

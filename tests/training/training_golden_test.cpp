@@ -8,8 +8,7 @@
 #include <cmath>
 
 #include "model/parameter.hpp"
-#include "training/clipping.hpp"
-#include "training/learning_rate.hpp"
+#include "training/optimizer.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -12,15 +12,12 @@
 #include "model/rope.hpp"
 #include "tests/wrapped.hpp"
 #include "training/batch_plan.hpp"
-#include "training/clipping.hpp"
-#include "training/evaluation.hpp"
 #include "training/gradient_norm.hpp"
-#include "training/learning_rate.hpp"
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
-#include "training/step_losses.hpp"
 #include "training/tokens.hpp"
+#include "training/trainer.hpp"
 #include "training/window_shuffle.hpp"
 
 namespace plumbline::shared_faults {
@@ -120,15 +117,14 @@ Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t micr
   return real_make(plan, planted("data_of_next_step") ? step + 1 : step, microbatch);
 }
 
-PLUMBLINE_PLANT("_ZN9plumbline15evaluation_dataERKNS_11TrainingRunE", const BatchPlan&, evaluation_data,
-                const TrainingRun& training);
-const BatchPlan& wrap_evaluation_data(const TrainingRun& training) {
-  if (planted("evaluation_of_training_data")) return training.plan;
-  if (!planted("evaluation_repeats_a_microbatch")) return real_evaluation_data(training);
+PLUMBLINE_PLANT("_ZN9plumbline15evaluation_dataERKNS_3RunE", const BatchPlan&, evaluation_data, const Run& run);
+const BatchPlan& wrap_evaluation_data(const Run& run) {
+  if (planted("evaluation_of_training_data")) return run.batches;
+  if (!planted("evaluation_repeats_a_microbatch")) return real_evaluation_data(run);
   static const BatchPlan repeats = [&] {
-    DataSettings repeated = training.run.validation.value();
+    DataSettings repeated = run.file.validation.value();
     repeated.row_lengths[1] = repeated.row_lengths[0];
-    return BatchPlan(repeated, load_tokens(repeated, training.config.vocab_size));
+    return BatchPlan(repeated, load_tokens(repeated, run.config.vocab_size));
   }();
   return repeats;
 }

@@ -11,8 +11,8 @@
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
-#include "training/data_digests.hpp"
 #include "training/manifest.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 namespace {
@@ -32,11 +32,11 @@ constexpr std::array changeable_settings{
 
 }  // namespace
 
-Json training_settings(const TrainingRun& training) {
-  const TrainSettings& train = training.run.train;
-  const DataSettings& data = training.run.data;
+Json training_settings(const Run& run) {
+  const TrainSettings& train = run.file.train;
+  const DataSettings& data = run.file.data;
   Json settings;
-  settings["model"] = training.config.source;
+  settings["model"] = run.config.source;
   settings["train"] = {{"seed", train.seed},
                        {"dtype", train.dtype},
                        {"optimizer", optimizer_json(train.optimizer)},
@@ -50,15 +50,14 @@ Json training_settings(const TrainingRun& training) {
   // Written only if not the default, so that checkpoints older than this setting remain usable.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
   if (!data.ignore.empty()) settings["data"]["ignore"] = true;
-  settings["data"]["source_tokens"] = training.plan.source_tokens();
+  settings["data"]["source_tokens"] = run.batches.source_tokens();
   // The digest covers only the start of the text: another text has another first microbatch.
-  settings["data"]["first_microbatch_digest"] = data_digest(training.plan.part(0, 1).make(0, 0));
+  settings["data"]["first_microbatch_digest"] = data_digest(run.batches.make(0, 0));
   return settings;
 }
 
-Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
-                         const std::filesystem::path& folder) {
-  const Json now = training_settings(training).flatten(), then = checkpoint.training.flatten();
+Json changes_of_settings(const CheckpointFile& checkpoint, const Run& run, const std::filesystem::path& folder) {
+  const Json now = training_settings(run).flatten(), then = checkpoint.settings.flatten();
   const auto value_of = [](const Json& settings, const std::string& key) {
     const auto found = settings.find(key);
     return found == settings.end() ? std::string("absent") : json_text(*found);
@@ -71,7 +70,7 @@ Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& tr
         "; only these may change: train.steps, train.recompute, [pipeline], [evaluate], "
         "data.validation, [record] and [checkpoint]";
     if (changeable != changeable_settings.end()) {
-      if (std::ranges::find(training.run.assigned, changeable->key) != training.run.assigned.end()) {
+      if (std::ranges::find(run.assigned, changeable->key) != run.assigned.end()) {
         changes.push_back({{"step", checkpoint.steps},
                            {"key", changeable->key},
                            {"from", value_of(then, key)},
@@ -83,7 +82,7 @@ Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& tr
     std::string name = key.substr(1);
     for (char& c : name) c = c == '/' ? '.' : c;
     throw UnfitCheckpoint(folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
-                          training.run.path.string() + " has " + value_of(now, key) + way_out +
+                          run.file.path.string() + " has " + value_of(now, key) + way_out +
                           ". Use the run file it was started with, or start again with model.weights = \"" +
                           folder.string() + "\"");
   };
@@ -106,7 +105,7 @@ Json saved_config(const Json& settings) {
 
 void require_own_config(const CheckpointFile& checkpoint, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "config.json";
-  const Json found = read_json(path).flatten(), written = saved_config(checkpoint.training).flatten();
+  const Json found = read_json(path).flatten(), written = saved_config(checkpoint.settings).flatten();
   for (const auto& [one, other] : {std::pair{&written, &found}, std::pair{&found, &written}}) {
     for (const auto& [key, value] : one->items()) {
       if (const auto same = other->find(key); same != other->end() && *same == value) continue;
@@ -120,7 +119,7 @@ void require_own_config(const CheckpointFile& checkpoint, const std::filesystem:
 void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file) {
   write_json(folder / checkpoint_file_name, {{"schema", checkpoint_schema},
                                              {"steps", file.steps},
-                                             {"training", file.training},
+                                             {"training", file.settings},
                                              {"changes", file.changes},
                                              {"written_by", file.written_by},
                                              {"digests", file.digests}});
@@ -148,7 +147,7 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   file.steps = json["steps"];
   if (const auto named = steps_of_name(folder); named && *named != file.steps)
     fail("steps is " + std::to_string(file.steps) + ", but the folder's name says " + std::to_string(*named));
-  file.training = json["training"];
+  file.settings = json["training"];
   file.changes = json.value("changes", Json::array());
   if (!file.changes.is_array()) fail("changes is not a list");
   file.written_by = json.value("written_by", Json::object());

@@ -9,7 +9,7 @@
 
 #include "support/error.hpp"
 #include "support/json.hpp"
-#include "training/training_run.hpp"
+#include "training/run.hpp"
 
 namespace plumbline {
 
@@ -25,7 +25,7 @@ class UnfitCheckpoint : public InputError {
 
 struct CheckpointFile {
   std::int64_t steps = 0;        ///< completed steps; the next step has index `steps`
-  Json training;                 ///< training_settings of the run that wrote it
+  Json settings;                 ///< training_settings of the run that wrote it
   Json changes = Json::array();  ///< of settings, since the training began: ResumedFrom::changes
   Json written_by;               ///< run_id, ranks and commit, for people
   /// By name in the files: "model.norm.weight", "moment1/model.norm.weight".
@@ -34,11 +34,10 @@ struct CheckpointFile {
 
 /// The settings that must not change when a run is resumed, since the bits depend on them: model, data, and the table
 /// [train] except `steps` and `recompute`.
-Json training_settings(const TrainingRun& training);
+Json training_settings(const Run& run);
 /// Returns the checkpoint's changes and those that --set makes, of the keys that may change. Throws UnfitCheckpoint
 /// naming the first other setting that differs, and both values.
-Json changes_of_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
-                         const std::filesystem::path& folder);
+Json changes_of_settings(const CheckpointFile& checkpoint, const Run& run, const std::filesystem::path& folder);
 
 /// A checkpoint's config.json, from its training_settings: the model's, with the dtype of the saved tensors.
 Json saved_config(const Json& settings);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "training/run.hpp"
+
 namespace plumbline {
 
 /// Path of the checkpoint after this many steps.
@@ -29,5 +31,14 @@ void point_latest_at(const std::filesystem::path& checkpoint);
 void remove_partial_checkpoints(const std::filesystem::path& folder);
 /// Removes all checkpoints older than the `keep` newest complete ones.
 void prune_checkpoints(const std::filesystem::path& folder, std::int64_t keep);
+
+/// Of a run that starts after `steps` steps (0: a new training), which saves in [checkpoint] folder. Throws InputError
+/// that names what is later. Checkpoints before the start remain only if the run resumes from one of this folder.
+/// Nothing is later than --resume latest, which skips only damaged checkpoints.
+void require_no_later_work(const Run& run, std::int64_t steps);
+
+/// The same with --discard-later: renames what is later, "step-N.discarded", and points `latest` at the checkpoint that
+/// the run resumes from. Renames also what --resume latest skipped. Throws SystemError.
+void discard_later_work(const Run& run, std::int64_t steps);
 
 }  // namespace plumbline

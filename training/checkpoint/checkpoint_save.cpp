@@ -88,7 +88,7 @@ std::string write_own(const fs::path& folder, const SavedTensors& own, int rank,
 }
 
 /// Written by rank 0: the index, the model's config, checkpoint.json.
-void write_shared(const fs::path& folder, const TrainingRun& training, const Json& changes, std::int64_t steps,
+void write_shared(const fs::path& folder, const Run& run, const Json& changes, std::int64_t steps,
                   const std::vector<std::string>& reports) {
   CheckpointFile file;
   Json map = Json::object();
@@ -111,13 +111,13 @@ void write_shared(const fs::path& folder, const TrainingRun& training, const Jso
   write_json(folder / "model.safetensors.index.json",
              {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}});
   file.steps = steps;
-  file.training = training_settings(training);
+  file.settings = training_settings(run);
   file.changes = changes;
-  write_json(folder / "config.json", saved_config(file.training));
-  file.written_by = {{"run_id", training.run_id},
+  write_json(folder / "config.json", saved_config(file.settings));
+  file.written_by = {{"run_id", run.id},
                      {"ranks", reports.size()},
                      {"commit", version_text("plumbline")},
-                     {"epochs", training.plan.epochs(steps)}};
+                     {"epochs", run.batches.epochs(steps)}};
   write_checkpoint_file(folder, file);
 }
 
@@ -145,12 +145,12 @@ void CheckpointSave::start(const TrainState& state, bool in_background) {
   group_.leave_steps();  // removing a large one may take long
   group_.broadcast("");  // the folder exists now
   group_.enter_steps();
-  SavedTensors own = own_tensors(training_.config, state, group_, training_.run.pipeline.replicas);
+  SavedTensors own = own_tensors(run_.config, state, group_, run_.file.pipeline.replicas);
   if (in_background) {
     std::size_t next = 0;
     own = {copied(own.model, next), copied(own.moments, next), copied(own.others, next)};
   }
-  const std::chrono::milliseconds limit(training_.run.checkpoint.timeout_ms);
+  const std::chrono::milliseconds limit(run_.checkpoint.timeout_ms);
   own_ = std::async(policy_, [partial, own = std::move(own), rank = group_.rank(), ranks = group_.size(), limit] {
     return write_own(partial, own, rank, ranks, limit);
   });
@@ -210,9 +210,9 @@ std::string CheckpointSave::publish(const std::vector<std::string>& reports) con
     if (!failure.empty()) return;
     if (const auto failed = failure_of(body)) failure = failed->words;
   };
-  attempt([&] { write_shared(partial_path(folder_, steps_), training_, changes_, steps_, reports); });
+  attempt([&] { write_shared(partial_path(folder_, steps_), run_, changes_, steps_, reports); });
   attempt([&] { publish_checkpoint(folder_, steps_); });
-  attempt([&] { prune_checkpoints(folder_, training_.run.checkpoint.keep); });
+  attempt([&] { prune_checkpoints(folder_, run_.checkpoint.keep); });
   if (!failure.empty()) remove_partial_checkpoints(folder_);
   return failure;
 }

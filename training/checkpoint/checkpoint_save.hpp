@@ -12,9 +12,9 @@
 
 #include "support/json.hpp"
 #include "training/rank_group.hpp"
+#include "training/run.hpp"
 #include "training/tensor_record.hpp"
 #include "training/train_state.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -25,8 +25,8 @@ namespace plumbline {
 class CheckpointSave {
  public:
   /// `folder` holds the checkpoints and exists.
-  CheckpointSave(std::filesystem::path folder, const TrainingRun& training, RankGroup& group)
-      : folder_(std::move(folder)), training_(training), group_(group) {}
+  CheckpointSave(std::filesystem::path folder, const Run& run, RankGroup& group)
+      : folder_(std::move(folder)), run_(run), group_(group) {}
 
   /// ResumedFrom::changes, which every checkpoint lists.
   void set_changes(Json changes) { changes_ = std::move(changes); }
@@ -54,7 +54,7 @@ class CheckpointSave {
   std::string publish(const std::vector<std::string>& reports) const;
 
   std::filesystem::path folder_;
-  const TrainingRun& training_;
+  const Run& run_;
   RankGroup& group_;
   Json changes_ = Json::array();
   std::int64_t steps_ = 0;

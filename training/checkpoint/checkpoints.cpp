@@ -12,7 +12,6 @@
 #include "support/paths.hpp"
 #include "training/action_log.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
-#include "training/checkpoint/later_work.hpp"
 
 namespace plumbline {
 namespace fs = std::filesystem;
@@ -33,13 +32,13 @@ void on_rank_0(RankGroup& group, const std::function<void()>& body) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
-    : training_(training),
+Checkpoints::Checkpoints(const Run& run, RankGroup& group)
+    : run_(run),
       group_(group),
-      signal_(group.size() == 1 || training.run.pipeline.transport == "threads"),
-      save_(*training.run.checkpoint.folder, training, group) {
+      signal_(group.size() == 1 || run.file.pipeline.transport == "threads"),
+      save_(*run.checkpoint.folder, run, group) {
   group.carry_request(SaveSignal::asked);
-  const fs::path& folder = *training.run.checkpoint.folder;
+  const fs::path& folder = *run.checkpoint.folder;
   const fs::path seen = folder / ".seen";  // written by rank 0; all ranks must see it
   std::string word;
   on_rank_0(group, [&] {
@@ -65,16 +64,16 @@ void Checkpoints::start_after(const std::optional<ResumedFrom>& resumed_from) {
   const std::int64_t steps = resumed_from ? resumed_from->step : 0;
   if (resumed_from) save_.set_changes(resumed_from->changes);
   on_rank_0(group_, [&] {
-    if (!training_.discard_later) require_no_later_work(training_, steps);
-    discard_later_work(training_, steps);
+    if (!run_.discard_later) require_no_later_work(run_, steps);
+    discard_later_work(run_, steps);
   });
 }
 
 bool Checkpoints::step_ended(const TrainState& state, const RowWriter& write_row) {
-  const CheckpointSettings& settings = training_.run.checkpoint;
-  const bool planned = training_.stop_after && state.step >= *training_.stop_after;
+  const CheckpointSettings& settings = run_.checkpoint;
+  const bool planned = run_.stop_after && state.step >= *run_.stop_after;
   const bool stop = group_.request_carried() || planned;
-  const bool last = state.step == training_.run.train.steps;
+  const bool last = state.step == run_.file.train.steps;
   const bool due = stop || last || (settings.every > 0 && state.step % settings.every == 0);
   if (!due && !save_.pending()) {
     write_row(0, false);
@@ -112,7 +111,7 @@ std::string Checkpoints::finish() {
   }
   std::string newest;
   if (group_.rank() == 0) {
-    const std::vector<fs::path> whole = whole_checkpoints(*training_.run.checkpoint.folder);
+    const std::vector<fs::path> whole = whole_checkpoints(*run_.checkpoint.folder);
     if (!whole.empty()) newest = whole.front().string();
   }
   return group_.broadcast(newest);

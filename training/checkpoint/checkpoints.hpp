@@ -11,8 +11,8 @@
 #include "training/checkpoint/checkpoint_save.hpp"
 #include "training/checkpoint/save_signal.hpp"
 #include "training/rank_group.hpp"
+#include "training/run.hpp"
 #include "training/train_state.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -20,7 +20,7 @@ class Checkpoints {
  public:
   /// Collective. Creates and locks the folder of the run file's [checkpoint]. Throws InputError on every rank if
   /// another run saves there, or if a rank does not see what rank 0 wrote.
-  Checkpoints(const TrainingRun& training, RankGroup& group);
+  Checkpoints(const Run& run, RankGroup& group);
 
   /// Collective, once the checkpoint to resume from is loaded; null: the run starts at step 0. Throws InputError on
   /// every rank if the folder holds later work, unless --discard-later renames it.
@@ -46,7 +46,7 @@ class Checkpoints {
  private:
   void warn_of_failure() const;
 
-  const TrainingRun& training_;
+  const Run& run_;
   RankGroup& group_;
   std::optional<FolderLock> lock_;  ///< rank 0's
   SaveSignal signal_;

@@ -40,20 +40,20 @@ void mend_latest(const fs::path& checkpoint) {
 
 }  // namespace
 
-ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
+ResumedFrom load_checkpoint(const fs::path& checkpoint, const Run& run, TrainState& state) {
   const CheckpointFile file = read_checkpoint_file(checkpoint);
-  Json changes = changes_of_settings(file, training, checkpoint);
+  Json changes = changes_of_settings(file, run, checkpoint);
   require_own_config(file, checkpoint);
-  if (file.steps > training.run.train.steps) {
+  if (file.steps > run.file.train.steps) {
     throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, but " +
-                          training.run.path.string() + " asks for " + std::to_string(training.run.train.steps));
+                          run.file.path.string() + " asks for " + std::to_string(run.file.train.steps));
   }
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::other);
   const TensorFiles model = TensorFiles::of_model(checkpoint), moments = TensorFiles::numbered(checkpoint, "state");
   for (TrainedParameter& each : state.parameters) {
     if (each.alias) continue;
-    const std::string& name = owner_name(training.config, each.name);
+    const std::string& name = owner_name(run.config, each.name);
     at::Tensor value = each.trained();
     load(model, name, value, file);
     if (each.moment1.defined()) load(moments, "moment1/" + name, each.moment1, file);
@@ -65,20 +65,19 @@ ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& train
   return {file.written_by.value("run_id", "unknown"), file.steps, std::move(changes)};
 }
 
-std::optional<ResumedFrom> resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
+std::optional<ResumedFrom> resume_training(const std::string& resume, const Run& run, TrainState& state,
                                            RankGroup& group) {
   const bool latest = resume == "latest";
-  if (latest && !training.run.checkpoint.folder) {
-    throw InputError("--resume latest: " + training.run.path.string() +
-                     " names no folder, [checkpoint] folder = \"...\"");
+  if (latest && !run.checkpoint.folder) {
+    throw InputError("--resume latest: " + run.file.path.string() + " names no folder, [checkpoint] folder = \"...\"");
   }
   std::vector<fs::path> candidates{resume};
-  if (latest) candidates = all_checkpoints(*training.run.checkpoint.folder);
+  if (latest) candidates = all_checkpoints(*run.checkpoint.folder);
   for (const fs::path& candidate : candidates) {
     std::string failure, unfit;
     ResumedFrom from;
     try {
-      from = load_checkpoint(candidate, training, state);
+      from = load_checkpoint(candidate, run, state);
     } catch (const UnfitCheckpoint& error) {
       unfit = error.what();
     } catch (const std::exception& error) {
@@ -94,15 +93,14 @@ std::optional<ResumedFrom> resume_training(const std::string& resume, const Trai
     }
     if (!latest) throw InputError(failure);
     if (candidate == candidates.back()) {
-      throw InputError(failure + "; there is no earlier checkpoint in " + training.run.checkpoint.folder->string() +
+      throw InputError(failure + "; there is no earlier checkpoint in " + run.checkpoint.folder->string() +
                        ", so --resume latest has nothing to resume: repair one, or start in another folder");
     }
     if (group.rank() == 0)
       std::fprintf(stderr, "warning: %s; resuming from the previous checkpoint\n", failure.c_str());
   }
   if (group.rank() == 0) {
-    std::fprintf(stderr, "note: %s holds no checkpoint; training starts with step 0\n",
-                 training.run.checkpoint.folder->c_str());
+    std::fprintf(stderr, "note: %s holds no checkpoint; training starts with step 0\n", run.checkpoint.folder->c_str());
   }
   return std::nullopt;
 }

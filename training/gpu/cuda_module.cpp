@@ -9,7 +9,7 @@
 
 #include "support/error.hpp"
 #include "support/paths.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 namespace {

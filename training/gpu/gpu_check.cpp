@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/gpu/gpu_check.hpp"
 
+#include <link.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "support/error.hpp"
 #include "support/text.hpp"
 #include "support/visible_gpus.hpp"
-#include "training/gpu/cuda_versions.hpp"
-#include "training/gpu/gpu_module.hpp"
-#include "training/gpu/loaded_libraries.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
+
+std::vector<std::string> loaded_libraries(const std::string& beginning) {
+  std::vector<std::string> paths;
+  const auto note = [](dl_phdr_info* info, std::size_t, void* data) {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(info->dlpi_name);
+    return 0;
+  };
+  dl_iterate_phdr(note, &paths);
+  std::erase_if(paths, [&](const std::string& path) {
+    return !std::filesystem::path(path).filename().string().starts_with(beginning);
+  });
+  for (std::string& path : paths) {
+    std::error_code error;
+    const auto same = std::filesystem::canonical(path, error);
+    if (!error) path = same.string();
+  }
+  std::vector<std::string> once;
+  for (const std::string& path : paths) {
+    if (std::ranges::find(once, path) == once.end()) once.push_back(path);
+  }
+  return once;
+}
+
 namespace {
 
 /// The newest function used is ncclCommFinalize, from 2.14; the configuration's maxCTAs is from 2.17. A configuration
@@ -80,6 +106,51 @@ GpuSupport& open_gpus() {
   check_nccl_library(support.versions(), loaded_libraries(nccl_file_name));
   check_driver(support);
   return support;
+}
+
+namespace {
+
+Json versions_json(const GpuVersions& versions) {
+  Json json;
+  json["cuda_driver"] = versions.driver == 0 ? Json(nullptr) : Json(cuda_version_text(versions.driver));
+  json["cuda_runtime"] = cuda_version_text(versions.runtime);
+  json["nccl"] = nccl_version_text(versions.nccl);
+  const auto libraries = loaded_libraries(nccl_file_name);
+  json["nccl_library"] = libraries.empty() ? Json(nullptr) : Json(join(libraries, ", "));
+  return json;
+}
+
+}  // namespace
+
+Json gpu_capabilities() {
+  Json json;
+  json["built"] = has_gpu_module();
+  if (!has_gpu_module()) return json;
+  try {
+    GpuSupport& support = load_gpu_module();
+    json.update(versions_json(support.versions()));
+    json["devices"] = Json::array();
+    std::string ignored;
+    const int count = support.device_count(ignored);
+    for (int index = 0; index < count; ++index) {
+      const GpuDevice device = support.device(index);
+      json["devices"].push_back({{"name", device.name},
+                                 {"capability", device.capability},
+                                 {"total_bytes", device.total_bytes},
+                                 {"uuid", device.uuid}});
+    }
+    open_gpus();
+    json["usable"] = true;
+    json["why_not"] = nullptr;
+  } catch (const Error& error) {
+    json["usable"] = false;
+    json["why_not"] = error.what();
+  }
+  return json;
+}
+
+Json gpu_versions_json() {
+  return versions_json(load_gpu_module().versions());
 }
 
 }  // namespace plumbline

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trainers' interface to the CUDA module: GPUs, allocator bytes, profiler ranges. Tests implement it with a fake
-// machine.
+// The trainers' interface to the CUDA part of this build: GPUs, allocator bytes, times, profiler ranges. Tests
+// implement it with a fake machine. It is a module (plumbline-gpu.so next to the program) that only --device cuda
+// loads, since it costs about 250 MB per process; a build without it has stubs for these functions.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "training/gpu/gpu_timer.hpp"
+#include <vector>
 
 namespace plumbline {
+
+/// Used by one thread, for its current stream.
+class GpuTimer {
+ public:
+  virtual ~GpuTimer() = default;
+
+  /// Marks the end of all work queued on the stream so far.
+  virtual void mark() = 0;
+  /// Blocks until the stream is empty, and clears the marks since the last call. Returns for each, in order, the
+  /// nanoseconds from reaching it to the end of all work. Throws RunError with CUDA's text.
+  virtual std::vector<std::int64_t> take() = 0;
+};
 
 /// Versions as the libraries encode them: CUDA 13000 is 13.0, NCCL 22809 is 2.28.9.
 struct GpuVersions {
@@ -76,5 +88,28 @@ class GpuSupport {
   virtual std::uint64_t begin_range(const char* name) = 0;
   virtual void end_range(std::uint64_t range) = 0;
 };
+
+/// "13.0" for 13000, CUDA's encoding.
+inline std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+/// "2.28.9" for 22809, NCCL's encoding.
+inline std::string nccl_version_text(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
+
+/// Whether this build has the module. It may still be unusable on this machine.
+bool has_gpu_module();
+
+/// Loads the module on the first call, which must precede any call that makes LibTorch look for CUDA, because LibTorch
+/// caches the answer. Throws InputError if the build has none, SystemError if it cannot be loaded.
+GpuSupport& load_gpu_module();
+
+/// The result of load_gpu_module; null before.
+GpuSupport* loaded_gpu_support();
+
+/// Another entry of the loaded module by its C name. Throws std::logic_error if there is none.
+void* gpu_module_entry(const char* name);
 
 }  // namespace plumbline

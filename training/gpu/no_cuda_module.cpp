@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/error.hpp"
-#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 

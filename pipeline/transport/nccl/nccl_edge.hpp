@@ -14,10 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/transport/nccl/gpu_events.hpp"
-#include "pipeline/transport/nccl/owned_stream.hpp"
 #include "pipeline/transport/nccl/receive_memory.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {

@@ -7,6 +7,7 @@
 // other.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,10 +16,14 @@
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/nccl/nccl_edge.hpp"
-#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
+
+/// Runs each call on its own thread, all at once; returns whether all returned within `limit`. Threads whose calls did
+/// not are detached, so everything that the calls use must live until the process ends. The calls must not throw.
+bool call_bounded(std::chrono::milliseconds limit, std::vector<std::function<void()>> calls) noexcept;
 
 struct NcclSettings {
   at::Device device = at::kCPU;  ///< device of receive buffers; CPU only with a model of the libraries

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for the receive buffers of one edge.
+// CUDA events and streams that their owner destroys, and memory for the receive buffers of one edge.
 //
 // The host frees a tensor while compute that uses it may still be queued, and the allocator reuses its memory, since
 // all use is on one stream. A receive is on another: so its buffer comes from a pool of its own, and it waits for the
@@ -15,10 +15,53 @@
 #include <functional>
 #include <vector>
 
-#include "pipeline/transport/nccl/gpu_events.hpp"
-#include "pipeline/transport/nccl/owned_stream.hpp"
+#include "pipeline/transport/nccl/gpu_api.hpp"
 
 namespace plumbline {
+
+class GpuEvents {
+ public:
+  explicit GpuEvents(CudaApi& cuda) : cuda_(cuda) {}
+  ~GpuEvents() {
+    for (const GpuEvent event : all_) cuda_.destroy(event);
+  }
+  GpuEvents(const GpuEvents&) = delete;
+  GpuEvents& operator=(const GpuEvents&) = delete;
+
+  /// Records a free event on `stream`.
+  GpuEvent record(GpuStream stream) {
+    if (free_.empty()) {
+      const GpuEvent made = cuda_.create_event();
+      all_.push_back(made);
+      free_.push_back(made);
+    }
+    const GpuEvent event = free_.back();
+    free_.pop_back();
+    cuda_.record(event, stream);
+    return event;
+  }
+  /// A stream that already waits for the event keeps waiting for the work captured then.
+  void recycle(GpuEvent event) { free_.push_back(event); }
+
+ private:
+  CudaApi& cuda_;
+  std::vector<GpuEvent> all_;
+  std::vector<GpuEvent> free_;
+};
+
+class OwnedStream {
+ public:
+  explicit OwnedStream(CudaApi& cuda) : cuda_(cuda), stream_(cuda.create_stream()) {}
+  ~OwnedStream() { cuda_.destroy(stream_); }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+
+  GpuStream get() const { return stream_; }
+
+ private:
+  CudaApi& cuda_;
+  GpuStream stream_;
+};
 
 class ReceiveMemory {
  public:

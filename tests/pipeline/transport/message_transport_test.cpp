@@ -12,9 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include "pipeline/transport/deadline_error.hpp"
+#include "pipeline/transport/message.hpp"
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "support/error.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/temporary_folder.hpp"

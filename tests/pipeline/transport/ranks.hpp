@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/message.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "schedule/direction.hpp"
 

@@ -3,7 +3,7 @@
 // copied all the same.
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/threads_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {

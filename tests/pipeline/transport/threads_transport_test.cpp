@@ -4,9 +4,9 @@
 #include <atomic>
 #include <thread>
 
-#include "pipeline/transport/deadline_error.hpp"
+#include "pipeline/transport/message.hpp"
 #include "pipeline/transport/message_transport.hpp"
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {

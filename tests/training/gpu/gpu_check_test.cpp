@@ -8,9 +8,7 @@
 #include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/training/gpu/fake_gpus.hpp"
-#include "training/gpu/gpu_capabilities.hpp"
-#include "training/gpu/gpu_module.hpp"
-#include "training/gpu/loaded_libraries.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "pipeline/transport/deadline_error.hpp"
+#include "pipeline/transport/message.hpp"
 #include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 

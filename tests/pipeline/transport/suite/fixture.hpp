@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "support/error.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
