@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-
+#include "record/not_recorded.hpp"
+#include "record/required_tables.hpp"
 #include "support/error.hpp"
+#include "tests/approved.hpp"
+#include "tests/changed_json.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline {
@@ -14,36 +16,37 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Manifest parse(const Json& json) {
   return parse_manifest("manifest.json", json);
 }
 
-std::string refusal(const Json& json) {
-  return error_of<InputError>([&] { parse(json); });
+std::string manifest_answer(const Json& json) {
+  try {
+    parse(json);
+    return "accepted";
+  } catch (const InputError& error) {
+    return error.what();
+  }
 }
 
-/// The sample with the value under a JSON pointer replaced.
-Json with(const std::string& pointer, const Json& value) {
-  Json json = sample_manifest();
-  json[Json::json_pointer(pointer)] = value;
-  return json;
+Manifest parse_changed(const std::string& changes) {
+  return parse(changed(sample_manifest(), changes));
 }
 
-Json without(const std::string& parent, const std::string& key) {
-  Json json = sample_manifest();
-  json[Json::json_pointer(parent)].erase(key);
-  return json;
+TEST(Manifest, ChangesAreAcceptedOrRefusedAsApproved) {
+  expect_answers("manifests.txt",
+                 [](const std::string& input) { return manifest_answer(changed(sample_manifest(), input)); });
 }
 
 TEST(Manifest, HoldsWhatTheFileSays) {
   const Manifest manifest = parse(sample_manifest());
-
   EXPECT_EQ(manifest.run_id, "a-run");
   EXPECT_EQ(manifest.role, "pipeline");
   EXPECT_EQ(manifest.dtype, "float32");
   EXPECT_EQ(manifest.device, "cpu");
-  EXPECT_EQ(manifest.transport, "") << "nobody has to say it";
+  EXPECT_EQ(manifest.transport, "") << "optional";
   EXPECT_EQ(manifest.seed, 1);
   EXPECT_EQ(manifest.world_size, 3);
   EXPECT_EQ(manifest.steps, 2);
@@ -57,32 +60,58 @@ TEST(Manifest, HoldsWhatTheFileSays) {
   EXPECT_THAT(manifest.tied, ElementsAre(ElementsAre("lm_head.weight", "model.embed_tokens.weight")));
   EXPECT_EQ(manifest.clip_norm, 1.0);
   EXPECT_EQ(manifest.level, RecordLevel::full);
+  EXPECT_EQ(manifest.first_step, 0);
+  EXPECT_THAT(manifest.not_recorded, IsEmpty());
   EXPECT_EQ(manifest.json["note"], "kept") << "an unknown key is kept";
 }
 
 TEST(Manifest, OptionalKeysHaveTheirDefaults) {
-  Json json = sample_manifest();
-  for (const char* key : {"command", "versions", "clock_skew_ns"}) json.erase(key);
-  json["schedule"].erase("accumulation_digest");
-
-  const Manifest manifest = parse(json);
-
+  const Manifest manifest =
+      parse_changed("/command\n/versions\n/clock_skew_ns\n/schedule/accumulation_digest\n/clip_norm null");
   EXPECT_TRUE(manifest.frozen.empty());
   EXPECT_EQ(manifest.loss_scaling, "before");
   EXPECT_EQ(manifest.boundary_gradient_factor, 1);
+  EXPECT_FALSE(manifest.clip_norm);
+  EXPECT_EQ(manifest.version_of("torch"), "");
 }
 
 TEST(Manifest, OptionalKeysAreRead) {
-  Json json = sample_manifest();
-  json["frozen"] = {"model.norm.weight"};
-  json["loss_scaling"] = "after";
-  json["clip_norm"] = nullptr;
-
-  const Manifest manifest = parse(json);
-
+  const Manifest manifest = parse_changed(R"(/role "external"
+/frozen ["model.norm.weight"]
+/loss_scaling "after"
+/transport "threads"
+/evaluation {"every": 2, "microbatches": 3, "source": "held out"}
+/norm_order "per_rank"
+/clip_epsilon 1e-6
+/norms_from {"run_id": "two", "rank": 0, "digest": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}
+/first_step 1
+/resumed_from {"run_id": "the one before", "step": 1}
+/schedule/digest null
+/schedule/accumulation "listed"
+/schedule/accumulation_digest "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+/tied [["a", "b"], ["c", "d", "e"]]
+/not_recorded [{"what": "receives", "why": "torch hides it"}]
+/learning_rate_schedule {"warmup_steps": 1, "start_factor": 0.25, "final_factor": 0.125, "total_steps": 9, "curve": "wsd", "decay_steps": 8})");
   EXPECT_THAT(manifest.frozen, ElementsAre("model.norm.weight"));
   EXPECT_EQ(manifest.loss_scaling, "after");
-  EXPECT_FALSE(manifest.clip_norm);
+  EXPECT_EQ(manifest.transport, "threads");
+  EXPECT_EQ(manifest.evaluation.value().microbatches, 3);
+  EXPECT_EQ(manifest.norm_order, "per_rank");
+  EXPECT_EQ(manifest.clip_epsilon, 1e-6);
+  EXPECT_EQ(manifest.norms_from->digest, std::string(32, 'a'));
+  EXPECT_EQ(manifest.first_step, 1);
+  EXPECT_EQ(manifest.resumed_from->run_id, "the one before");
+  EXPECT_EQ(manifest.schedule_digest, "");
+  EXPECT_EQ(manifest.accumulation_digest, std::string(32, 'b'));
+  EXPECT_THAT(manifest.tied, ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d", "e")));
+  EXPECT_THAT(manifest.not_recorded, ElementsAre(NotRecorded{"receives", "torch hides it"}));
+  const auto schedule = manifest.learning_rate_schedule.value();
+  EXPECT_EQ(schedule.warmup_steps, 1);
+  EXPECT_EQ(schedule.start_factor, 0.25);
+  EXPECT_EQ(schedule.final_factor, 0.125);
+  EXPECT_EQ(schedule.total_steps, 9);
+  EXPECT_EQ(schedule.decay_steps, 8);
+  EXPECT_EQ(parse(sample_manifest()).learning_rate_schedule->curve, "cosine");
 }
 
 TEST(Manifest, EveryRequiredKeyIsMissed) {
@@ -100,136 +129,63 @@ TEST(Manifest, EveryRequiredKeyIsMissed) {
         Case{"/stages/1", "stages[1].", {"stage", "rank", "units"}},
         Case{"/optimizer", "optimizer.", {"name", "learning_rate", "beta1", "beta2", "eps", "weight_decay"}}})
     for (const char* key : keys)
-      EXPECT_EQ(refusal(without(parent, key)), std::string("manifest.json: key ") + prefix + key + ": is missing");
+      EXPECT_EQ(manifest_answer(changed(sample_manifest(), std::string(parent) + "/" + key)),
+                std::string("manifest.json: key ") + prefix + key + ": is missing");
+  EXPECT_EQ(manifest_answer(Json::array()), "manifest.json: must be a JSON object");
 }
 
-TEST(Manifest, SgdHasKeysOfItsOwn) {
-  const Json sgd = {{"name", "sgd"}, {"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0}};
-  EXPECT_NO_THROW(parse(with("/optimizer", sgd)));
-  for (const char* key : {"learning_rate", "momentum", "weight_decay"}) {
-    Json spoilt = sgd;
-    spoilt.erase(key);
-    EXPECT_EQ(refusal(with("/optimizer", spoilt)), std::string("manifest.json: key optimizer.") + key + ": is missing");
+TEST(Manifest, EvaluatesAfterEachIntervalAndTheLastStep) {
+  Manifest manifest;
+  manifest.steps = 7;
+  const auto evaluated = [&] {
+    std::vector<std::int64_t> steps;
+    for (std::int64_t step = 0; step < manifest.steps; ++step)
+      if (manifest.evaluates_after(step)) steps.push_back(step);
+    return steps;
+  };
+  EXPECT_THAT(evaluated(), IsEmpty());
+  manifest.evaluation = EvaluationPlan{3, 1};
+  EXPECT_THAT(evaluated(), ElementsAre(2, 5, 6));
+  manifest.evaluation = EvaluationPlan{0, 1};
+  EXPECT_THAT(evaluated(), ElementsAre(6));
+}
+
+TEST(Manifest, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
+  Manifest manifest;
+  manifest.stages = {{0, 0, {}}};
+  EXPECT_EQ(first_unit(manifest), "");
+  manifest.stages = {{0, 0, {}}, {1, 1, {"b", "c"}}, {2, 2, {"d"}}};
+  EXPECT_EQ(first_unit(manifest), "b");
+}
+
+TEST(Manifest, EveryKindOfRowsMayBeNamedAsNotRecorded) {
+  for (const auto& kind : kinds_of_rows()) {
+    const Manifest manifest =
+        parse_changed("/role \"external\"\n/not_recorded [{\"what\": \"" + kind + "\", \"why\": \"\"}]");
+    EXPECT_TRUE(lists_any(manifest.not_recorded, {"waits", kind}));
+    EXPECT_EQ(lists_any(manifest.not_recorded, {"waits"}), kind == "waits");
+    const bool crossings = kind == "sends" || kind == "receives" || kind == "boundaries";
+    EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), crossings ? Demand::header : Demand::rows) << kind;
   }
 }
 
-TEST(Manifest, AnotherOptimizerBringsKeysOfItsOwn) {
-  const auto external = [](const Json& optimizer) {
-    Json manifest = with("/optimizer", optimizer);
-    manifest["role"] = "external";
-    return manifest;
-  };
-  EXPECT_NO_THROW(parse(external({{"name", "lion"}, {"learning_rate", 0.1}, {"beta", 0.9}})));
-  EXPECT_THAT(refusal(external({{"name", "lion"}})), HasSubstr("optimizer.learning_rate: is missing"));
+TEST(Manifest, AVersionOfTorchIsUsedIfItLooksLikeOne) {
+  for (const auto& [version, used] : {std::pair{R"("2.16.0+cu130")", "2.16.0+cu130"}, {R"("<script>")", ""}, {"2", ""}})
+    EXPECT_EQ(parse_changed(std::string("/versions {\"torch\": ") + version + "}").version_of("torch"), used);
 }
 
-TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {
-  EXPECT_THAT(refusal(with("/schema", "plumbline-record/3")),
-              HasSubstr("written by a newer version (schema plumbline-record/3)"));
-  EXPECT_THAT(refusal(with("/schema", "plumbline-record/1")), HasSubstr("is not known"));
-  EXPECT_THAT(refusal(with("/schema", "plumbline-verdict/1")), HasSubstr("schema 'plumbline-verdict/1' is not known"));
-  EXPECT_THAT(refusal(with("/schema", "plumbline-record/x")), HasSubstr("is not known"));
-  EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a string"));
-}
-
-TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {
-  Json json = sample_manifest();
-  json.erase("learning_rate_schedule");
-  EXPECT_THAT(refusal(json), HasSubstr("key learning_rate_schedule: is missing"));
-  json["role"] = "external";
-  EXPECT_NO_THROW(parse(json));
-  EXPECT_THAT(refusal(with("/learning_rate_schedule/warmup_steps", 3)),
-              HasSubstr("key learning_rate_schedule.warmup_steps: 3 is not between 0 and 2"));
-}
-
-TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
-  Json json = sample_manifest();
-  json["first_step"] = 1;
-  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, but there is no resumed_from"));
-  EXPECT_THAT(refusal(with("/first_step", 2)), HasSubstr("key first_step: 2 is not between 0 and 1"));
-  json["resumed_from"] = {{"run_id", "the one before"}, {"step", 1}};
-  EXPECT_EQ(parse(json).first_step, 1);
-  EXPECT_EQ(parse(json).resumed_from->run_id, "the one before");
-
-  json["resumed_from"]["run_id"] = "a-run";
-  EXPECT_THAT(refusal(json), HasSubstr("key resumed_from.run_id: is this run's own"));
-  json["resumed_from"] = {{"run_id", "b"}, {"step", 2}};
-  EXPECT_THAT(refusal(json), HasSubstr("key resumed_from.step: 2 is not between 1 and 1")) << "no step would be left";
-  json["resumed_from"]["step"] = 1;
-  json.erase("first_step");
-  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 0, but resumed_from.step is 1"));
-  EXPECT_EQ(parse(sample_manifest()).first_step, 0);
-}
-
-TEST(Manifest, NumbersThatContradictEachOtherAreRefused) {
-  EXPECT_THAT(refusal(with("/schedule/microbatches", 3)),
-              HasSubstr("key schedule.microbatches: is not data.microbatches, 1"));
-  EXPECT_THAT(refusal(with("/clock_skew_ns", -1)), HasSubstr("key clock_skew_ns: is negative"));
-  EXPECT_THAT(refusal(with("/schedule/chunks_per_rank", 2)), HasSubstr("key stages: are 3, but world_size x"));
-}
-
-TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
-  EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, but a reference is one device"));
-
-  Json json = one_stage_manifest("reference");
-  EXPECT_NO_THROW(parse(json));
-  json["schedule"]["name"] = "afab";
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', but a reference's is 'sequential'"));
-}
-
-TEST(Manifest, ValuesOfAnotherKindAreRefused) {
-  struct Case {
-    const char* key;
-    Json value;
-    const char* words;
-  };
-  for (const auto& [key, value, words] :
-       {Case{"role", "oracle", "'oracle' is not known; known: reference, pipeline, external"},
-        Case{"dtype", "float8", "'float8' is not known; known: float32, float64, bfloat16, float16, mixed"},
-        Case{"world_size", 0, "0 is not between 1"}, Case{"world_size", 2.5, "must be an integer"},
-        Case{"steps", "5", "must be an integer"},
-        Case{"seed", 18446744073709551615u, "18446744073709551615 is not between"},
-        Case{"model", "llama", "must be a JSON object"}, Case{"clip_norm", "1", "must be a number"},
-        Case{"level", "all", "'all' is not known"}, Case{"schedule/accumulation", "random", "'random' is not known"},
-        Case{"optimizer/eps", "1e-8", "must be a number"}, Case{"loss_scaling", "never", "'never' is not known"},
-        Case{"frozen", "none", "must be a list of strings"}}) {
-    std::string name = key;
-    std::ranges::replace(name, '/', '.');
-    EXPECT_THAT(refusal(with(std::string("/") + key, value)), HasSubstr("key " + name + ": " + words));
+TEST(Conventions, OfOurOwnTrainersAreExactAndNothingIsOptional) {
+  Manifest manifest;
+  for (const char* role : {"external", "reference", "pipeline"}) {
+    manifest.set_role(role);
+    const bool own = !manifest.external();
+    const Conventions& said = manifest.conventions;
+    EXPECT_EQ(own, std::string(role) != "external");
+    EXPECT_EQ(said.optional.empty(), own) << role;
+    EXPECT_EQ(said.python_recorder, !own) << role;
+    for (const bool exact : {said.exact_formulas, said.exact_bytes, said.generated_lists, said.config_of_a_llama})
+      EXPECT_EQ(exact, own) << role;
   }
-  EXPECT_THAT(refusal(Json::array()), HasSubstr("must be a JSON object"));
-}
-
-TEST(Manifest, StagesStandInOrderOnRanksThatExist) {
-  EXPECT_THAT(refusal(with("/stages/1/stage", 2)), HasSubstr("key stages[1].stage: is 2 where 1 comes next"));
-  EXPECT_THAT(refusal(with("/stages/1/rank", 3)), HasSubstr("key stages[1].rank: 3 is not between 0 and 2"));
-  EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of strings"));
-}
-
-TEST(Manifest, WithoutAStageItSaysWhatTheRecorderCouldNotSee) {
-  Json json = with("/stages", Json::array());
-  EXPECT_THAT(refusal(json), HasSubstr("key stages: must list at least one stage"));
-  json["role"] = "external";
-  json["not_recorded"] = {{{"what", "parameters"}, {"why", "torch 3.0 has no named_parameters"}}};
-  EXPECT_THAT(refusal(json), HasSubstr("; not recorded: parameters (torch 3.0 has no named_parameters"));
-}
-
-TEST(Manifest, AListedAccumulationNamesItsList) {
-  Json json = with("/schedule/accumulation", "listed");
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.accumulation_digest: must be given"));
-
-  json["schedule"]["accumulation_digest"] = some_digest;
-  EXPECT_EQ(parse(json).accumulation_digest, some_digest);
-}
-
-TEST(Manifest, OnlySomeoneElsesTrainerMayHaveNoSchedule) {
-  Json json = with("/schedule/digest", nullptr);
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: must be a string"));
-
-  json["role"] = "external";
-  EXPECT_EQ(parse(json).schedule_digest, "");
-  json["schedule"].erase("digest");
-  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: is missing")) << "it says so with null";
 }
 
 TEST(ReadManifest, AFolderWithoutOneIsNoRecordAndABrokenFileIsNamedWithItsLine) {
