@@ -55,7 +55,7 @@ CheckDescriptor applied_check() {
   return {.name = "applied",
           .place = 95,
           .claims = "every parameter's gradient has the same bits when the optimizer receives it, after clipping.",
-          .needs_in_words = "level full, the same start; external records of optimizers whose steps were watched.",
+          .needs_in_words = "external records of optimizers whose steps were watched.",
           .cannot_see = "whether the optimizer uses it correctly (`parameters`).",
           .level = RecordLevel::full,
           .same_start = true,

@@ -46,7 +46,7 @@ CheckDescriptor buffers_check() {
           .claims =
               "every persistent buffer of the model (running statistics, counters, an expert's bias) has the "
               "same bits at the start and after each step.",
-          .needs_in_words = "level full; external records whose models have persistent buffers.",
+          .needs_in_words = "external records whose models have persistent buffers.",
           .cannot_see = "buffers that are not persistent.",
           .level = RecordLevel::full,
           .same_start = true,

@@ -140,8 +140,7 @@ CheckDescriptor evaluation_check() {
           .claims =
               "after each step that has an evaluation, its loss and the loss of each of its microbatches have the same "
               "bits. Every evaluation uses the same data.",
-          .needs_in_words =
-              "level summary, the same start, and validation data in both runs; without any it does not apply.",
+          .needs_in_words = "validation data in both runs.",
           .cannot_see =
               "whether an evaluation changes the training (`data`, `gradients` and `parameters` of the next step).",
           .same_start = true,

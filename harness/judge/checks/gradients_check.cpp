@@ -49,7 +49,6 @@ CheckDescriptor gradients_check() {
       .name = "gradients",
       .place = 70,
       .claims = "every parameter's gradient, summed over the step, before clipping, has the same bits.",
-      .needs_in_words = "level full, the same start.",
       .reports =
           "the differing gradient nearest to the end of the model, where a fault within a stage begins, and the common "
           "ratio of all `l2`: \"all gradients of step 0 are 4 times the reference's: as many as microbatches\".",

@@ -68,7 +68,6 @@ CheckDescriptor loss_check() {
           .claims =
               "the loss of every microbatch and of every step has the same bits. A step's loss is the sum of its "
               "microbatches' from left to right. A cross-entropy is never below 0, and is 0 without valid tokens.",
-          .needs_in_words = "level summary, the same start.",
           .cannot_see = "gradients that are dropped, not scaled or not applied.",
           .same_start = true,
           .values = Values::before_update,

@@ -116,7 +116,6 @@ CheckDescriptor parameters_check() {
           .claims =
               "every parameter has the same bits at the start and after each step, and so have optimizer moments and "
               "learning rates after each step.",
-          .needs_in_words = "level full.",
           .cannot_see = "an update that is wrong in both runs (`audit`).",
           .level = RecordLevel::full,
           .values = Values::of_update,

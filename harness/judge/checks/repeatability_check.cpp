@@ -103,7 +103,7 @@ CheckDescriptor repeatability_check() {
   return {.name = "repeatability",
           .place = 190,
           .claims = "the same run, repeated, has the same bits, row by row.",
-          .needs_in_words = "the case's id in the sweep file's `repeat`; else it does not apply.",
+          .needs_in_words = "the case's id in the sweep file's `repeat`.",
           .cannot_see = "errors that happen every time. Times and memory may differ.",
           .beyond_the_run = true,
           .not_applicable = not_repeated,

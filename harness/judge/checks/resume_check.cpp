@@ -39,20 +39,21 @@ std::optional<std::string> not_resumed(const CellPlan& plan, const Manifest& can
 }  // namespace
 
 CheckDescriptor resume_check() {
-  return {.name = "resume",
-          .place = 170,
-          .claims =
-              "a resumed run starts with the parameters and optimizer moments that the reference had after the step "
-              "before, and its first step uses that step's data and learning rate.",
-          .needs_in_words =
-              "level full, and a record that [begins after step 0](record-format.md#resumed-runs); else it does not "
-              "apply. All other checks compare such a record with the reference from its first step on.",
-          .cannot_see = "a lost step count of the optimizer; it shows in the first update (`parameters`, `audit`).",
-          .level = RecordLevel::full,
-          .needs = {"parameters", "moments"},
-          .compares_without = {"inputs", "labels"},
-          .not_applicable = not_resumed,
-          .make = make_check<ResumeCheck>};
+  return {
+      .name = "resume",
+      .place = 170,
+      .claims =
+          "a resumed run starts with the parameters and optimizer moments that the reference had after the step "
+          "before, and its first step uses that step's data and learning rate.",
+      .needs_in_words =
+          "a record that [begins after step 0](record-format.md#resumed-runs). All other checks compare it with the "
+          "reference from its first step on.",
+      .cannot_see = "a lost step count of the optimizer; it shows in the first update (`parameters`, `audit`).",
+      .level = RecordLevel::full,
+      .needs = {"parameters", "moments"},
+      .compares_without = {"inputs", "labels"},
+      .not_applicable = not_resumed,
+      .make = make_check<ResumeCheck>};
 }
 
 }  // namespace plumbline::judging
