@@ -3,7 +3,7 @@
 
 Schedules that split it (InterleavedZeroBubble, ZBVZeroBubble, DualPipeV) compute the gradients of inputs and of weights separately.
 `python split_backward.py` runs InterleavedZeroBubble over four stages in this process, and prints for each model how far the weights'
-gradients are from those of `loss.backward()`. Ends with 1 if that is not what docs/judge-your-trainer.md says of this version of torch;
+gradients are from those of `loss.backward()`. Ends with 1 if that is not what docs/found.md says of this version of torch;
 of a newer version it prints the results only.
 """
 
@@ -124,7 +124,7 @@ def main():
         dist.destroy_process_group()
     unlike = 0
     for name, (what, words, expected) in found.items():
-        note = "" if column is None or what == expected[column] else f" (docs/judge-your-trainer.md says: {expected[column]})"
+        note = "" if column is None or what == expected[column] else f" (docs/found.md says: {expected[column]})"
         unlike += bool(note)
         print(f"{name}: {what}{', ' + words if words else ''}{note}")
     if column is None:

@@ -121,7 +121,7 @@ std::string rules_text() {
 
 std::string checks_in_markdown() {
   std::string text =
-      "## What is compared\n| claim | column | rows | on which ranks | excused by |\n| --- | --- | --- | --- | --- |\n";
+      "## What is compared\n| claim | column | rows | on which ranks | excused by |\n|---|---|---|---|---|\n";
   for (const judging::Column column : judging::all_columns()) {
     const judging::ColumnRules& rules = judging::rules_of(column);
     text += fmt::format("| {} | {} | {} | {} | {} |\n", rules.claim, rules.name, rules.rows, to_words(rules.occurs),
@@ -129,7 +129,8 @@ std::string checks_in_markdown() {
   }
   text += "\n";
   for (const auto& check : judging::all_checks()) {
-    text += "## " + check.name + "\n" + item_of("Claims", check.claims) + item_of("Needs", check.needs_in_words);
+    text += "## " + check.name + "\n" + item_of("Claims", check.claims);
+    if (!check.needs_in_words.empty()) text += item_of("Needs", check.needs_in_words);
     if (!check.reports.empty()) text += item_of("Reports", check.reports);
     text += item_of("Cannot see", check.cannot_see) + "\n";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Readers of files, as the fuzzer and the replay of what it found call them: bytes are a file's, and are read, or
-// refused by an error of the project. docs/fuzzing.md
+// refused by an error of the project. docs/contributing/nightly.md
 #pragma once
 
 #include <filesystem>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the run file to a transport's settings, and a record's description before any rank trains.
+#include "pipeline/job.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "pipeline/job.hpp"
 #include "record/manifest.hpp"
 #include "support/json.hpp"
 #include "tests/temporary_folder.hpp"

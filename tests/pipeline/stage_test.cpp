@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/stage.hpp"
+
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 
 #include <stdexcept>
 
-#include "pipeline/stage.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/run.hpp"
 #include "training/step_observer.hpp"

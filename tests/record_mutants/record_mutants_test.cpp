@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A right record in which one cell, row, key or byte is another is red at that place, or docs/record-format.md says
-// that nobody judges it: its list is read here, so that the two cannot drift.
+// A change of one cell, row, key or byte of a correct record makes it red at that place, unless not-judged.md lists the
+// change.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 
 const std::filesystem::path tree = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path();
 
-/// A line of the table in docs/record-format.md: `| record | place | change | why |`; several places or changes by
+/// A line of the table in not-judged.md: `| record | place | change | why |`; several places or changes by
 /// commas.
 struct NotJudged {
   std::string record, place, change;
@@ -52,12 +52,10 @@ std::vector<std::string> listed(const std::string& cell) {
 }
 
 std::vector<NotJudged> not_judged() {
-  std::istringstream text(read_file(tree / "docs" / "record-format.md"));
+  std::istringstream text(read_file(tree / "tests" / "record_mutants" / "not-judged.md"));
   std::vector<NotJudged> all;
-  bool inside = false;
   for (std::string line; std::getline(text, line);) {
-    if (line.starts_with("## ")) inside = line == "## What is not judged";
-    if (!inside || !line.starts_with("| ") || line.starts_with("| record |")) continue;
+    if (!line.starts_with("| ") || line.starts_with("| record |")) continue;
     std::vector<std::string> cells;
     std::istringstream row(line.substr(2));
     for (std::string cell; std::getline(row, cell, '|');) {
@@ -214,7 +212,7 @@ TEST_P(RecordMutants, EachIsRedAtItsPlaceOrListedAsNotJudged) {
   }
 
   EXPECT_THAT(survivors, IsEmpty()) << survivors.size() << " of " << mutants.size()
-                                    << " hold and are not in docs/record-format.md, What is not judged";
+                                    << " hold and are not in tests/record_mutants/not-judged.md";
   EXPECT_THAT(elsewhere, IsEmpty()) << elsewhere.size() << " are red, but nothing says where";
   RecordProperty("mutants", static_cast<int>(mutants.size()));
   RecordProperty("killed", static_cast<int>(killed));

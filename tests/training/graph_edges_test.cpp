@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "training/graph_edges.hpp"
+
 #include <ATen/Tensor.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -18,7 +20,6 @@
 #include "model/parameter.hpp"
 #include "model/saved_bytes.hpp"
 #include "model/unit.hpp"
-#include "training/graph_edges.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

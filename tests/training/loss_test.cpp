@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "training/loss.hpp"
+
 #include <ATen/Tensor.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/arange.h>
@@ -17,7 +19,6 @@
 #include <vector>
 
 #include "training/graph_edges.hpp"
-#include "training/loss.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a run creates from its settings before it trains: slices, their values, the rows of an evaluation.
+#include "training/model_slice.hpp"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros.h>
@@ -8,7 +10,6 @@
 #include "model/initialize.hpp"
 #include "model/parameter.hpp"
 #include "tests/temporary_folder.hpp"
-#include "training/model_slice.hpp"
 #include "training/trainer.hpp"
 
 namespace plumbline {

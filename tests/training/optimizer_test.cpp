@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "training/optimizer.hpp"
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros_like.h>
@@ -12,7 +14,6 @@
 #include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
-#include "training/optimizer.hpp"
 
 namespace plumbline {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "training/train_state.hpp"
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -11,7 +13,6 @@
 #include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
-#include "training/train_state.hpp"
 
 namespace plumbline {
 namespace {
@@ -91,7 +92,6 @@ TEST(GradientRuns, JoinWhatFollowsInMemory) {
   add(at::zeros({2, 2}).t());
   EXPECT_THROW(gradient_runs(state), std::logic_error);
 }
-
 
 TEST(TiedWeight, BothUsesGetTheSum) {
   std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1})};

@@ -352,10 +352,8 @@ CheckDescriptor as_asked_check() {
   return {
       .name = "as_asked",
       .claims =
-          "the run matches its request: role, ranks, schedule, stages, model, seed, dtype, optimizer, rates, clipping, "
-          "data, device, transport, level, in manifest and tables. Ids and labels are read again from the token "
-          "source.",
-      .needs_in_words = "a [request](request.md), which a sweep writes for every run; without one it does not apply.",
+          "the run matches its request, in manifest and tables. Ids and labels are read again from the token source.",
+      .needs_in_words = "a [request](request.md); a sweep writes one for every run.",
       .cannot_see = "a program that records what was requested but computes something else.",
       .required = Required::always};
 }

@@ -81,7 +81,6 @@ CheckDescriptor audit_check() {
           "the numbers of each record are consistent: the norm follows from the gradients, the clip coefficient from "
           "norm and limit, the rate from the schedule, a step's loss and tokens from its microbatches. All ranks have "
           "the same norm, received tensors equal sent ones, and copies of a tied weight are equal.",
-      .needs_in_words = "level full.",
       .cannot_see = "whether an update follows from its gradient ([cross-check](../python/README.md#what-it-finds)).",
       .level = RecordLevel::full,
       .make = make_check<AuditCheck>};

@@ -241,7 +241,7 @@ CheckDescriptor boundaries_check() {
           .claims =
               "every activation and gradient that crosses a stage boundary equals the reference's tensor at both ends; "
               "the transport moved exactly the bytes that the schedule implies.",
-          .needs_in_words = "level full, the same start; both records must scale the loss in the same way.",
+          .needs_in_words = "both records must scale the loss in the same way.",
           .cannot_see = "errors between two stage boundaries that cancel before the next.",
           .level = RecordLevel::full,
           .same_start = true,

@@ -180,7 +180,6 @@ CheckDescriptor census_check() {
           .claims =
               "the stages cover the model without overlap, and every parameter exists once, on its unit's stage, with "
               "the right shape and dtype.",
-          .needs_in_words = "level full.",
           .cannot_see = "values.",
           .level = RecordLevel::full,
           .needs = {"parameters"},

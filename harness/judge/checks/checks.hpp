@@ -63,7 +63,7 @@ struct CheckDescriptor {
   std::string name;
   /// Text for docs/checks.md (Markdown): what is true if the check holds, which records it needs, what it adds to
   /// a finding (may be empty), and which faults it lets through.
-  std::string claims, needs_in_words, reports = {}, cannot_see;
+  std::string claims, needs_in_words = {}, reports = {}, cannot_see;
   RecordLevel level = RecordLevel::summary;  ///< both records must have it
   bool same_start = false;                   ///< meaningless once the parameters of step -1 differ
   Required required = Required::if_selected;

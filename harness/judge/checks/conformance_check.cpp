@@ -229,7 +229,7 @@ CheckDescriptor conformance_check() {
           .claims =
               "each rank executed its schedule's list of actions in order, and the list is the one of the named "
               "schedule; a pipeline sums gradients in the order of that list.",
-          .needs_in_words = "level summary, `schedule.csv` and `actions.csv` ([rules](record-format.md#actionscsv)).",
+          .needs_in_words = "`schedule.csv` and [`actions.csv`](record-format.md#actionscsv).",
           .cannot_see = "whether an action did what its name says.",
           .compares_without = {"actions", "schedule"},
           .make = make_check<ConformanceCheck>};

@@ -194,10 +194,7 @@ CheckDescriptor data_check() {
           .claims =
               "both runs were fed the same microbatches in the same order, and their manifests describe the same "
               "training, including every key of the model.",
-          .needs_in_words = "level summary.",
-          .cannot_see =
-              "data that is wrong in both runs (`as_asked`). If only one record of a Llama gives a key of the model, "
-              "and its default is unknown, the key is listed as not covered.",
+          .cannot_see = "data that is wrong in both runs (`as_asked`).",
           .needs = {"inputs", "labels"},
           .make = make_check<DataCheck>};
 }

@@ -257,9 +257,8 @@ CheckDescriptor gradient_norm_check() {
               "the global norm and the clip coefficient have the same bits on every rank. With `clipping = true` in "
               "the sweep file, some steps are clipped and others are not.",
           .needs_in_words =
-              "level summary, the same start. If an external trainer sums its norm rank by rank, it is judged within "
-              "[limits](exactness.md#bounds-that-grow-with-the-model); the check does not hold if these would allow a "
-              "factor of 1.05.",
+              "a norm with the same bits on any number of ranks; one that an external trainer sums rank by rank is "
+              "judged within [limits](exactness.md#bounds-that-grow-with-the-model).",
           .cannot_see = "whether the coefficient is applied (`parameters`, `audit`).",
           .same_start = true,
           .compares_without = {"norm"},

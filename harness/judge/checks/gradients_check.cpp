@@ -50,7 +50,6 @@ CheckDescriptor gradients_check() {
   return {
       .name = "gradients",
       .claims = "every parameter's gradient, summed over the step, before clipping, has the same bits.",
-      .needs_in_words = "level full, the same start.",
       .reports =
           "the differing gradient nearest to the end of the model, where a fault within a stage begins, and the common "
           "ratio of all `l2`: \"all gradients of step 0 are 4 times the reference's: as many as microbatches\".",
@@ -110,7 +109,7 @@ class AppliedCheck : public StepCheck {
 CheckDescriptor applied_check() {
   return {.name = "applied",
           .claims = "every parameter's gradient has the same bits when the optimizer receives it, after clipping.",
-          .needs_in_words = "level full, the same start; external records of optimizers whose steps were watched.",
+          .needs_in_words = "external records of optimizers whose steps were watched.",
           .cannot_see = "whether the optimizer uses it correctly (`parameters`).",
           .level = RecordLevel::full,
           .same_start = true,

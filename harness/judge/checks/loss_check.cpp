@@ -72,7 +72,6 @@ CheckDescriptor loss_check() {
           .claims =
               "the loss of every microbatch and of every step has the same bits. A step's loss is the sum of its "
               "microbatches' from left to right. A cross-entropy is never below 0, and is 0 without valid tokens.",
-          .needs_in_words = "level summary, the same start.",
           .cannot_see = "gradients that are dropped, not scaled or not applied.",
           .same_start = true,
           .values = Values::before_update,
@@ -206,8 +205,7 @@ CheckDescriptor evaluation_check() {
           .claims =
               "after each step that has an evaluation, its loss and the loss of each of its microbatches have the same "
               "bits. Every evaluation uses the same data.",
-          .needs_in_words =
-              "level summary, the same start, and validation data in both runs; without any it does not apply.",
+          .needs_in_words = "validation data in both runs.",
           .cannot_see =
               "whether an evaluation changes the training (`data`, `gradients` and `parameters` of the next step).",
           .same_start = true,

@@ -201,8 +201,7 @@ CheckDescriptor memory_check() {
           .claims =
               "in each step and on each rank, the bytes of parameters, gradients and optimizer state match the shapes, "
               "and activations peak at no more than the activation memory model predicts.",
-          .needs_in_words =
-              "level summary; for external records, only what they contain ([rules](record-format.md#memorycsv)).",
+          .needs_in_words = "[`memory.csv`](record-format.md#memorycsv); external records may lack columns.",
           .cannot_see = "memory that is neither model state nor activations.",
           .one_device_reference = true,
           .needs_of_reference = {"inputs", "labels"},

@@ -224,7 +224,6 @@ CheckDescriptor nonzero_gradients_check() {
           .claims =
               "in both records every parameter has a finite gradient in every step, and it is not all zero. In an "
               "untied embedding exactly the rows of ids that can have a gradient are not zero.",
-          .needs_in_words = "level full, the same start.",
           .cannot_see = "wrong values that are not zero.",
           .level = RecordLevel::full,
           .same_start = true,

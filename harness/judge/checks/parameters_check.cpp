@@ -117,7 +117,6 @@ CheckDescriptor parameters_check() {
           .claims =
               "every parameter has the same bits at the start and after each step, and so have optimizer moments and "
               "learning rates after each step.",
-          .needs_in_words = "level full.",
           .cannot_see = "an update that is wrong in both runs (`audit`).",
           .level = RecordLevel::full,
           .values = Values::of_update,
@@ -161,7 +160,7 @@ CheckDescriptor buffers_check() {
           .claims =
               "every persistent buffer of the model (running statistics, counters, an expert's bias) has the "
               "same bits at the start and after each step.",
-          .needs_in_words = "level full; external records whose models have persistent buffers.",
+          .needs_in_words = "external records whose models have persistent buffers.",
           .cannot_see = "buffers that are not persistent.",
           .level = RecordLevel::full,
           .same_start = true,

@@ -104,7 +104,7 @@ std::optional<std::string> not_repeated(const CellPlan& plan, const Manifest&) {
 CheckDescriptor repeatability_check() {
   return {.name = "repeatability",
           .claims = "the same run, repeated, has the same bits, row by row.",
-          .needs_in_words = "the case's id in the sweep file's `repeat`; else it does not apply.",
+          .needs_in_words = "the case's id in the sweep file's `repeat`.",
           .cannot_see = "errors that happen every time. Times and memory may differ.",
           .beyond_the_run = true,
           .not_applicable = not_repeated,
@@ -144,19 +144,20 @@ std::optional<std::string> not_resumed(const CellPlan& plan, const Manifest& can
 }  // namespace
 
 CheckDescriptor resume_check() {
-  return {.name = "resume",
-          .claims =
-              "a resumed run starts with the parameters and optimizer moments that the reference had after the step "
-              "before, and its first step uses that step's data and learning rate.",
-          .needs_in_words =
-              "level full, and a record that [begins after step 0](record-format.md#resumed-runs); else it does not "
-              "apply. All other checks compare such a record with the reference from its first step on.",
-          .cannot_see = "a lost step count of the optimizer; it shows in the first update (`parameters`, `audit`).",
-          .level = RecordLevel::full,
-          .needs = {"parameters", "moments"},
-          .compares_without = {"inputs", "labels"},
-          .not_applicable = not_resumed,
-          .make = make_check<ResumeCheck>};
+  return {
+      .name = "resume",
+      .claims =
+          "a resumed run starts with the parameters and optimizer moments that the reference had after the step "
+          "before, and its first step uses that step's data and learning rate.",
+      .needs_in_words =
+          "a record that [begins after step 0](record-format.md#resumed-runs). All other checks compare it with the "
+          "reference from its first step on.",
+      .cannot_see = "a lost step count of the optimizer; it shows in the first update (`parameters`, `audit`).",
+      .level = RecordLevel::full,
+      .needs = {"parameters", "moments"},
+      .compares_without = {"inputs", "labels"},
+      .not_applicable = not_resumed,
+      .make = make_check<ResumeCheck>};
 }
 
 }  // namespace plumbline::judging

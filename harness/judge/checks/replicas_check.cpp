@@ -369,9 +369,8 @@ CheckDescriptor replicas_check() {
               "data; along an axis of tensor parallelism all are fed the same data and have the same losses. A norm "
               "counts each part once. For Plumbline's replicas, loss and tokens of a step are the sums over all.",
           .needs_in_words =
-              "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one folder. "
-              "It does not apply to a single pipeline, or if only one of several is judged. Every other check runs for "
-              "each place and names it.",
+              "the [records of all pipelines](record-format.md#one-pipeline-of-several) in one folder. Every other "
+              "check runs for each place and names it.",
           .cannot_see =
               "a sum over places that is wrong in all of them (`gradients`, against a correct reference); whether "
               "context parallel places are fed parts of the same rows; buffers, which may differ.",

@@ -150,9 +150,8 @@ CheckDescriptor tied_weights_check() {
               "all copies of a tied weight have the same bits: the parameter at the start and after each step, each "
               "optimizer moment, and the gradient, which is the sum of all uses.",
           .needs_in_words =
-              "level full, and copies of a tied weight on several stages; else it does not apply. It compares the "
-              "candidate with itself, so also after a different start, and in the mode `calibrated` too it compares "
-              "bits (except on GPUs of several models).",
+              "copies of a tied weight on several stages. It compares the candidate with itself: bits in the mode "
+              "`calibrated`, too (except on GPUs of several models).",
           .cannot_see =
               "copies that are all wrong in the same way (`gradients`, `parameters`); copies within one stage "
               "(`audit`).",

@@ -47,13 +47,13 @@ const std::vector<Column>& all_columns() {
 std::string_view to_words(Occurs occurs) {
   switch (occurs) {
     case Occurs::placed:
-      return "where the partition puts it";
+      return "its stage's";
     case Occurs::one_rank:
       return "one";
     case Occurs::every_rank:
       return "every";
     case Occurs::any_rank:
-      return "any, equal on all";
+      return "any (equal)";
   }
   return "";
 }

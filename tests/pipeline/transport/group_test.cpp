@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gmock/gmock.h>
-
 #include "pipeline/transport/group.hpp"
+
+#include <gmock/gmock.h>
 
 namespace plumbline {
 namespace {

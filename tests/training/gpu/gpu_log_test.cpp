@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "training/gpu/gpu_log.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/training/gpu/fake_gpus.hpp"
-#include "training/gpu/gpu_log.hpp"
 
 namespace plumbline {
 namespace {
