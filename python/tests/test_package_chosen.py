@@ -90,7 +90,7 @@ class ChosenTest(unittest.TestCase):
             self.assertEqual(found.outcome, "incomplete", found)
             self.assertEqual({check.name for check in found.checks.values() if check.blocks}, CLAIMS)
             for name in CLAIMS:
-                self.assertIn(f"not requested, by {words}; the recorded values agree", found.checks[name].reason)
+                self.assertIn(f"not requested, by {words}); the recorded values agree", found.checks[name].reason)
             self.assertTrue(plumbline.compare(reference, candidate, accept_missing=CLAIMS))
         for only, outcome in (("second", "incomplete"), ("first", "differs")):
             found = plumbline.compare(whole, self.run_of(f"late-{only}", 2, late=True, only=[only]))
