@@ -39,7 +39,9 @@ void fill_figures(PageData& page, const Verdict& verdict) {
   for (const std::string& head : figure_heads()) figure_columns.push_back(page_row({{"head", head}}));
   for (const MissionFigures& figures : mission_figures(verdict)) {
     PageData row = page_row({{"world", grouped(figures.world)}}), cells = page_list();
-    for (const std::string& text : figure_texts(figures)) cells.push_back(page_row({{"text", text}}));
+    auto head = figure_heads().begin();
+    for (const std::string& text : figure_texts(figures))
+      cells.push_back(page_row({{"text", text}, {"head", *head++}}));
     row.set("figures", cells);
     figure_rows.push_back(row);
   }
