@@ -35,8 +35,7 @@ struct JudgedCell {
 
 /// Reads all records once, in step with each other, from their current positions at the beginning. `repeated` may be
 /// null. Compares bits, or values within the limits of the plan's calibration. Never throws because of a record's
-/// content. Throws InputError for an unknown check in the plan, and for a calibration that cannot be used
-/// (calibrated_mode.hpp).
+/// content. Throws InputError for an unknown check in the plan, and for a calibration that cannot be used.
 JudgedCell judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
                          RecordReading* repeated);
 

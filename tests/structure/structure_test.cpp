@@ -92,7 +92,7 @@ TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
 TEST(Judge, AsksOnlyInItsReaderWhoWroteARecord) {
   const Findings findings =
       scan_code(PLUMBLINE_SOURCE, "harness/judge", {"external()", "\"external\"", "traits", "may_lack", ".recorded("},
-                {"harness/judge/facts/fact.cpp", "harness/judge/evidence/cell_evidence.cpp"});
+                {"harness/judge/facts/recorded.cpp", "harness/judge/evidence/model_of_records.cpp"});
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 50u);

@@ -100,7 +100,7 @@ void rate_of_schedule(const RecordStep& step, Report& report);
 /// A step's loss is the float32 sum of its microbatches' from left to right; its tokens are their sums.
 void sums_of_microbatches(const RecordStep& step, Report& report);
 /// The norm is the root of the sum of squared `l2` of the gradients, a tied weight counted once: at 1e-10, for an
-/// external record that clips within the limit of norm_rounding.hpp. Needs level full.
+/// external record that clips within the bound of forms.hpp. Needs level full.
 void norm_of_gradients(const RecordStep& step, Report& report);
 /// Received tensors equal sent ones, and both ends are recorded. Needs level full.
 void received_as_sent(const RecordStep& step, Report& report);

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "support/error.hpp"
@@ -29,6 +31,16 @@ struct Changes {
   std::string reference, candidate;
 };
 
+/// With the changes of reference and candidate exchanged: as many lines, and a single one has its values exchanged.
+void expect_mirrored(const std::string& answer, const std::string& exchanged) {
+  static const std::regex values("^(.* is )(.*)( in the reference and )(.*)( in the candidate.*)$");
+  EXPECT_EQ(std::ranges::count(exchanged, '\n'), std::ranges::count(answer, '\n')) << exchanged;
+  EXPECT_EQ(exchanged == "comparable", answer == "comparable") << exchanged;
+  if (std::regex_match(answer, values)) {
+    EXPECT_EQ(exchanged, std::regex_replace(answer, values, "$1$4$3$2$5"));
+  }
+}
+
 /// Why they cannot be compared, a line each.
 std::string answer_of(const Record& reference, const Record& candidate) {
   std::string words;
@@ -50,7 +62,10 @@ TEST(Comparability, ChangedManifestsAreComparedAsApproved) {
   expect_answers("comparability.txt", [&](const std::string& input) {
     const Changes changes(input);
     try {
-      return answer_of(record_of(one, changes.reference), record_of(other, changes.candidate));
+      const std::string answer = answer_of(record_of(one, changes.reference), record_of(other, changes.candidate));
+      SCOPED_TRACE(input);
+      expect_mirrored(answer, answer_of(record_of(one, changes.candidate), record_of(other, changes.reference)));
+      return answer;
     } catch (const InputError& error) {
       return "not a manifest: " + std::string(error.what());
     }
@@ -59,6 +74,16 @@ TEST(Comparability, ChangedManifestsAreComparedAsApproved) {
 
 TEST(Comparability, EqualManifestsAreComparable) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
+}
+
+TEST(Comparability, NullCountsAsAbsent) {
+  Record null = candidate_manifest();
+  for (const char* key : {"rope_scaling", "rope_parameters", "hidden_act", "attention_bias"})
+    null.manifest.json["model"][key] = nullptr;
+  null.manifest.json["optimizer"]["decay"] = nullptr;
+  null.manifest.json["threads"] = nullptr;
+
+  EXPECT_THAT(why_not_comparable(reference_manifest({{"threads", 2}}), null), IsEmpty());
 }
 
 TEST(Comparability, OtherDevicesMayBeComparedWithinLimits) {
