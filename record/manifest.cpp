@@ -369,7 +369,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
 Manifest read_manifest(const std::filesystem::path& record) {
   const std::filesystem::path path = replica_folder(record, {}) / "manifest.json";
   if (!std::filesystem::exists(path))
-    throw InputError(record.string() + ": holds no manifest.json, so it is not a run record; check the path");
+    throw InputError(record.string() + ": not a run record (there is no manifest.json)");
   return parse_manifest(path, read_json(path));
 }
 

@@ -190,7 +190,7 @@ TEST(Conventions, OfOurOwnTrainersAreExactAndNothingIsOptional) {
 
 TEST(ReadManifest, AFolderWithoutOneIsNoRecordAndABrokenFileIsNamedWithItsLine) {
   const TemporaryFolder folder;
-  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("holds no manifest.json"));
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("not a run record"));
   folder.file("manifest.json", "{\n  \"schema\": \"plumbline-");
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("manifest.json:2:"));
 }
