@@ -90,10 +90,10 @@ std::filesystem::path begun(const std::filesystem::path& folder, const ExternalR
     claim_record_folder(folder);
     write_manifest(folder, manifest);
   } else if (!std::filesystem::exists(folder / "manifest.json")) {
-    throw InputError(
-        fmt::format("{}: holds no manifest.json; let rank 0 create its ExternalRecord first, and the "
-                    "others after a barrier",
-                    folder.string()));
+    throw InputError(fmt::format(
+        "{}: not a run record (there is no manifest.json); let rank 0 create its ExternalRecord first, and the "
+        "others after a barrier",
+        folder.string()));
   }
   return folder;
 }

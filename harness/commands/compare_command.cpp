@@ -32,7 +32,7 @@ bool is_sweep(const fs::path& folder) {
 int print_comparison(const SweepComparison& comparison) {
   print_text(to_text(comparison));
   if (!comparison.changes.empty()) return static_cast<int>(ExitCode::does_not_hold);
-  return static_cast<int>(comparison.nothing() ? ExitCode::harness_failure : ExitCode::holds);
+  return static_cast<int>(comparison.references == 0 ? ExitCode::harness_failure : ExitCode::holds);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
                             "plumbline compare baselines/quick reports/runs/latest"},
                            {.zero = "holds; nothing changed",
                             .one = "does not hold, or was not compared in full; changed",
-                            .three = "nothing of the two sweeps is comparable"}));
+                            .three = "two sweeps without comparable bits (another machine or other runs)"}));
   return [given, harness, command] {
     if (is_sweep(given->reference) && is_sweep(given->candidate)) {
       constexpr std::size_t folders = 2;

@@ -14,8 +14,6 @@ struct SweepComparison {
   std::vector<std::string> changes;              ///< "bits, <reference>: ...", "bytes, <run>: ...", "case <id>: ..."
   std::vector<std::string> environment;          ///< differences of machine, versions and environment
   std::vector<std::string> not_compared;         ///< what, and why
-
-  bool nothing() const { return references + byte_counts == 0; }
 };
 
 /// Judges each reference of `now` by the one of `before`, as any two records, and so all cases that equal it in bits;

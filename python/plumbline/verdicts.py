@@ -91,7 +91,7 @@ class Comparison:
         by_reason: dict[str, list[str]] = {}
         for one in self._unseen():
             by_reason.setdefault(one["why"] + (f" (torch {one['torch']})" if one["torch"] else ""), []).append(one["what"])
-        return [f"not recorded: {', '.join(dict.fromkeys(kinds))}: {why}" for why, kinds in by_reason.items()]
+        return [f"not recorded: {', '.join(dict.fromkeys(kinds))} ({why})" for why, kinds in by_reason.items()]
 
 
 def program_path() -> str:
