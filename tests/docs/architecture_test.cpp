@@ -29,11 +29,5 @@ TEST_F(ArchitecturePage, DrawsTheComponentsAsTheIncludesAre) {
   EXPECT_EQ(block_of(page_, "mermaid"), components.said) << "put the output of scripts/components there";
 }
 
-TEST_F(ArchitecturePage, QuotesTheWalkAsItIs) {
-  const std::string quoted = block_of(page_, "cpp");
-  ASSERT_GT(quoted.size(), 500U);
-  EXPECT_THAT(read_file(PLUMBLINE_SOURCE "/pipeline/schedule_executor.cpp"), ::testing::HasSubstr(quoted));
-}
-
 }  // namespace
 }  // namespace plumbline::testing
