@@ -47,7 +47,7 @@ std::vector<std::string> commands_as_options(const CLI::App* command) {
   return names;
 }
 
-/// What is wrong with `word`, which `command` of the program `called` does not take; empty if that cannot be said.
+/// What is wrong with `word`, which `command` of the program `called` does not take; empty if unknown.
 std::string suggestion(const std::string& word, const CLI::App* command, const std::string& called,
                        const CLI::App* innermost) {
   const bool option = word.starts_with("-");
@@ -82,9 +82,9 @@ std::string message_with_suggestions(const CLI::App* app, const CLI::Error& erro
   const std::string words = CLI::FailureMessage::simple(app, error);
   // CLI11's own sentence about an unexpected word, or a command that is missing because of it, adds nothing.
   const int code = error.get_exit_code();
-  const bool said = !hint.empty() && (code == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
-                                      (of_command && code == static_cast<int>(CLI::ExitCodes::RequiredError)));
-  return hint + (said ? words.substr(words.find('\n') + 1) : words);
+  const bool replaces = !hint.empty() && (code == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                                          (of_command && code == static_cast<int>(CLI::ExitCodes::RequiredError)));
+  return hint + (replaces ? words.substr(words.find('\n') + 1) : words);
 }
 
 }  // namespace plumbline

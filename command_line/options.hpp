@@ -20,8 +20,9 @@ bool takes_value(const CLI::Option* option);
 CLI::Validator one_of(const std::vector<std::string>& values);
 /// The values that it may have, where they are listed.
 std::vector<std::string> choices_of(const CLI::Option* option);
-/// What tab completion offers for its value, besides files: words, or "$(...)" that prints some, where "${typed[@]}" is
-/// the command line so far, without the program and with an x at its end, so that no word is empty. Not in the help.
+/// The words that tab completion offers for its value, besides files: words, or "$(...)" that prints some, where
+/// "${typed[@]}" is the command line so far, without the program and with an x at its end, so that no word is empty.
+/// Not in the help.
 void offer(CLI::Option* option, const std::vector<std::string>& words);
 /// "DIR", "auto|always|never"; of numbers N and X.
 std::string metavariable(const CLI::Option* option);

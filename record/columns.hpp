@@ -48,7 +48,7 @@ struct Table {
   Complete complete = Complete::unique;
 };
 
-/// Of each row type of record/rows.hpp.
+/// The table of a row type of record/rows.hpp.
 template <typename Row>
 const Table<Row>& table_of();
 

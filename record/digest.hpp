@@ -15,11 +15,12 @@ namespace plumbline {
 /// True if the text is 32 lower-case hex digits.
 bool is_digest(const std::string& text);
 
-/// What is hashed before the elements. Throws std::logic_error for an unknown dtype, or if the tensor has another size.
+/// The text that is hashed before the elements. Throws std::logic_error for an unknown dtype, or if the tensor has
+/// another size.
 std::string digest_prefix(const std::string& dtype, const Shape& shape, std::size_t bytes);
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
 
-/// Of a microbatch's data, ids and labels [batch x length]: of the int64 tensor 2 x batch x length that has both.
+/// The digest of a microbatch's data: of the int64 tensor [2, batch, length] of its ids and labels.
 std::string data_digest(std::int64_t batch, std::int64_t length, const std::int64_t* ids, const std::int64_t* labels);
 
 }  // namespace plumbline

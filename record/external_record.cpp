@@ -155,7 +155,7 @@ struct ExternalRecord::State {
 
   const ExternalStage& stage_of(std::int64_t number) const {
     if (number < 0 || number >= static_cast<std::int64_t>(run.stages.size()))
-      throw InputError(fmt::format("stage {} is none of the {} of ExternalRun::stages", number, run.stages.size()));
+      throw InputError(fmt::format("stage {} is not one of the {} in ExternalRun::stages", number, run.stages.size()));
     return run.stages[static_cast<std::size_t>(number)];
   }
 

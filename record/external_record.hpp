@@ -86,7 +86,7 @@ class ExternalRecord {
   void computed(const std::string& cut, bool backward, std::int64_t microbatch, const TensorView& value);
   /// Begins an action: F, B, I, W, SEND_F, RECV_F, SEND_B, RECV_B of a microbatch; REDUCE and STEP without one. Returns
   /// the function that ends it. `waits_for`: the peer of the message; if a run hangs, a sweep derives from it which
-  /// rank held up the others.
+  /// rank delayed the others.
   std::size_t begin_action(std::int64_t stage, const std::string& kind, std::optional<std::int64_t> microbatch = {},
                            std::int32_t waits_for = -1);
   void end_action(std::size_t action);

@@ -18,7 +18,7 @@ struct Finding {
   std::optional<std::int64_t> rank = {};
   std::optional<std::int64_t> replica = {};  ///< of a run with several pipelines
   std::string direction = {};                ///< forward | backward | empty
-  std::string source = {};  ///< whose row: "reference", "rank-1/tensors.csv:57"; empty if it goes without saying
+  std::string source = {};  ///< whose row: "reference", "rank-1/tensors.csv:57"; empty if it is obvious
   std::string item = {};    ///< stage boundary ("layers.3"), tensor name, column, or edge ("rank 0 -> rank 1")
   std::string what = {};    ///< the item in words, if its name alone does not say it: "gradient model.norm.weight"
   std::string expected = {}, got = {};

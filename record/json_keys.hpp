@@ -58,7 +58,7 @@ class JsonKeys {
 
   std::filesystem::path path_;
   const Json& object_;
-  /// Of a large object, so that looking up each of its keys is linear in all; null for a small one.
+  /// An index of a large object, so that looking up all keys takes linear time; null for a small one.
   std::shared_ptr<const std::unordered_map<std::string_view, const Json*>> index_;
   std::string prefix_;
 };

@@ -54,7 +54,7 @@ std::string text_of(const std::vector<Values>& ranks, const std::string& key) {
   return join(parts, ", ");
 }
 
-bool tells(const std::vector<Values>& ranks, const std::string& key_or_part) {
+bool is_recorded(const std::vector<Values>& ranks, const std::string& key_or_part) {
   return std::ranges::any_of(ranks, [&](const Values& values) {
     const auto found = values.lower_bound(key_or_part);
     return found != values.end() && found->first.starts_with(key_or_part);
@@ -84,7 +84,7 @@ std::vector<MachineDifference> machine_differences(const Record& reference, cons
   for (const std::string& key : keys) {
     // Programs name only the libraries that they use: a reference has no MPI.
     const std::string asked = key.starts_with("versions/") ? key : key.substr(0, key.find('/') + 1);
-    if (!asked.empty() && (!tells(theirs, asked) || !tells(mine, asked))) continue;
+    if (!asked.empty() && (!is_recorded(theirs, asked) || !is_recorded(mine, asked))) continue;
     MachineDifference difference{key, text_of(theirs, key), text_of(mine, key)};
     const bool several = difference.reference.find(" (rank") != std::string::npos;
     if (difference.reference != difference.candidate || several) differences.push_back(std::move(difference));

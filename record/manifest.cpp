@@ -209,7 +209,7 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
     const JsonKeys from = keys.object("norms_from");
     from.refuse_unknown({"run_id", "rank", "digest"});
     manifest.norms_from = NormsFrom{from.text("run_id"), from.integer("rank", 0, most_ranks - 1), from.text("digest")};
-    if (!is_digest(manifest.norms_from->digest)) from.fail("digest", "is no digest of 32 lower-case hex digits");
+    if (!is_digest(manifest.norms_from->digest)) from.fail("digest", "is not a digest of 32 lower-case hex digits");
   }
   if (manifest.external()) return;
   if (manifest.norm_order != "canonical")

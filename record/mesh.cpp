@@ -54,8 +54,7 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
     const auto number = static_cast<std::int64_t>(mesh.replicas.size());
     for (const auto rank : list.get<std::vector<std::int64_t>>()) {
       if (rank < 0 || rank >= world)
-        keys.fail("replicas",
-                  fmt::format("rank {} is none of the {} that the sizes of the axes multiply to", rank, world));
+        keys.fail("replicas", fmt::format("rank {} is outside the mesh, whose axes give {} ranks", rank, world));
       auto& taken = replica_of[static_cast<std::size_t>(rank)];
       if (taken) keys.fail("replicas", fmt::format("rank {} is in replica {} and in replica {}", rank, *taken, number));
       taken = number;
@@ -75,11 +74,11 @@ void read_parts(const JsonKeys& keys, Mesh& mesh) {
   for (const auto& [name, one] : keys.members("parts")) {
     one.refuse_unknown({"axes", "placements"});
     ParameterPart part{one.texts("axes"), one.text("placements")};
-    if (part.axes.empty()) one.fail("axes", "must name the axes along which places hold other parts");
+    if (part.axes.empty()) one.fail("axes", "must name the axes along which places hold different parts");
     for (const std::string& axis : part.axes) {
       const auto found = std::ranges::find(mesh.axes, axis, &MeshAxis::name);
       if (found == mesh.axes.end() || found->kind == "pipeline")
-        one.fail("axes", fmt::format("'{}' is no axis of the mesh that places differ along", axis));
+        one.fail("axes", fmt::format("'{}' is not an axis along which places differ", axis));
     }
     mesh.parts[name] = std::move(part);
   }
@@ -270,7 +269,7 @@ std::vector<fs::path> replica_folders(const fs::path& folder) {
     const Mesh mesh = mesh_in(folder, number);
     const std::string manifest = (own / "manifest.json").string();
     if (mesh.parts != first.parts)
-      throw InputError(fmt::format("{}: key mesh.parts: is not that of replica 0 of the same run", manifest));
+      throw InputError(fmt::format("{}: key mesh.parts: differs from replica 0 of the same run", manifest));
     if (in_words(mesh) != in_words(first))
       throw InputError(fmt::format("{}: key mesh: says {}; replica 0 of the same run says {}", manifest, in_words(mesh),
                                    in_words(first)));

@@ -25,7 +25,7 @@ struct MeshAxis {
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
 
-/// A parameter of which places hold parts: those with equal coordinates on these axes hold the same one.
+/// A parameter that places hold in parts: places with equal coordinates on these axes hold the same part.
 struct ParameterPart {
   std::vector<std::string> axes;
   std::string placements;  ///< in the trainer's words, "dp_shard: Shard(dim=0), tp: Shard(dim=1)"
@@ -56,7 +56,7 @@ struct Mesh {
 };
 
 /// Why the places of two records are not comparable, in words; empty if they have the same axes and parts. Without a
-/// mesh a record is that of a single pipeline of whole parameters, which may serve as the reference of each place.
+/// mesh, a record is of a single pipeline with whole parameters, and may be the reference of every place.
 std::vector<std::string> why_other_places(const std::optional<Mesh>& reference, const std::optional<Mesh>& candidate);
 
 /// Throws InputError naming the key: none or several axes of stages, two axes of one name, sizes whose product is not
@@ -72,7 +72,7 @@ std::filesystem::path replica_folder(const std::filesystem::path& folder, std::o
 /// record is missing, has another number than its folder, or another mesh than the first.
 std::vector<std::filesystem::path> replica_folders(const std::filesystem::path& folder);
 
-/// The folder of one pipeline's files: that of the replica, or `folder`.
+/// The folder of one pipeline's files: the replica's, or `folder`.
 std::filesystem::path record_of_replica(const std::filesystem::path& folder, std::optional<std::int64_t> replica);
 
 }  // namespace plumbline

@@ -34,7 +34,7 @@ struct RankFolders {
   RankFolders(std::filesystem::path folder, std::int64_t ranks_of_replica = 0)
       : record(std::move(folder)), ranks(ranks_of_replica) {}
 
-  /// Of the run's rank.
+  /// The folder of a rank of the run.
   std::filesystem::path of(std::int64_t rank) const {
     return pipeline_of(rank) / rank_folder(ranks == 0 ? rank : rank % ranks);
   }

@@ -51,14 +51,14 @@ struct NormsFrom {
   std::string digest;     ///< XXH3-128 of that file's bytes
 };
 
-/// When the evaluation loss is computed, and on how much held-out data.
+/// When the evaluation loss is computed, and on how much validation data.
 struct EvaluationPlan {
   std::int64_t every = 0;  ///< interval in steps; 0: only after the last step
   std::int64_t microbatches = 0;
 };
 
-/// What the values of a record mean, and which it need not have. Set when the manifest is read, from who wrote it: the
-/// judge asks these, and never who that was.
+/// What the values of a record mean, and which it may lack. Set when the manifest is read, from who wrote it. The judge
+/// asks these, never who wrote the record.
 struct Conventions {
   bool exact_formulas = true;     ///< statistics, norms and rates are computed as docs/exactness.md defines
   bool exact_bytes = true;        ///< memory.csv counts what the trainer allocates, as docs/record-format.md says
@@ -106,8 +106,8 @@ struct Manifest {
   void set_role(const std::string& of);
   /// True if the recorder of another trainer wrote it: what our trainers always write may be missing. Only for readers.
   bool external() const { return role == "external"; }
-  /// True if it describes one of several replicas of our pipeline: its microbatches are a part of the step's, and what
-  /// it says of a step (loss, tokens) is said of the whole.
+  /// True if it describes one of several replicas of our pipeline: its microbatches are a part of the step's, and its
+  /// values of a step (loss, tokens) are of the whole step.
   bool part_of_step() const { return role == "pipeline" && mesh && mesh->replicas.size() > 1; }
   /// Microbatches of the whole step.
   std::int64_t microbatches_of_step() const {

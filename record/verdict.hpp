@@ -102,7 +102,7 @@ struct CellVerdict {
 
   /// True if nothing differs, and the case does not hold because a required claim is incomplete.
   bool incomplete() const;
-  /// True if the case failed and the second run held. It still counts as failed.
+  /// True if the case failed and the second run passed. It still counts as failed.
   bool unstable() const { return !holds && second_run && second_run->outcome == SecondRun::Outcome::holds; }
 };
 

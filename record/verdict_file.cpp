@@ -307,7 +307,7 @@ void read_lists(const JsonKeys& keys, Verdict& verdict) {
   for (CellVerdict& cell : verdict.cells) cases[cell.id] = &cell;
   const auto case_of = [&](const JsonKeys& row) -> CellVerdict& {
     const auto found = cases.find(row.text("case"));
-    if (found == cases.end()) row.fail("case", fmt::format("'{}' is no case of this verdict", row.text("case")));
+    if (found == cases.end()) row.fail("case", fmt::format("'{}' is not a case of this verdict", row.text("case")));
     return *found->second;
   };
   const auto read = [](const JsonKeys& row, auto& value) {
@@ -322,7 +322,7 @@ void read_lists(const JsonKeys& keys, Verdict& verdict) {
       continue;
     }
     const auto found = std::ranges::find(verdict.references, row.text("reference"), &ReferenceVerdict::id);
-    if (found == verdict.references.end()) row.fail("reference", "is no reference of this verdict");
+    if (found == verdict.references.end()) row.fail("reference", "is not a reference of this verdict");
     found->checks.push_back(std::move(check));
   }
   for (const JsonKeys& row : keys.objects("findings")) {

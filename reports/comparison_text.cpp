@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-// Of a summary: characters of one line of 80 columns, and lines of each list.
+// Limits of a summary: characters of a line (of 80 columns), lines of each list.
 constexpr std::size_t line_columns = 78, most_listed = 4;
 
 /// The text, cut at a blank.

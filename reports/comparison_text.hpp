@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `plumbline compare` prints of a verdict of one case.
+// The text that `plumbline compare` prints for a verdict on one case.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::in
   if (value) kept = std::max(kept.value_or(*value), *value);
 }
 
-/// What does not belong to a step.
+/// Everything that does not belong to a step.
 RunSummary summary_of(const Record& record) {
   RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .ratios = {}};
   for (const auto& rank : record.ranks) {
@@ -182,7 +182,7 @@ class Gathering {
 
   fs::path reference_path(const std::string& id) const { return record_in(folder_ / "references" / id); }
 
-  /// That of its own, if it replays the case's norms.
+  /// The reference that replays the case's norms, if there is one.
   fs::path reference_path(const CellVerdict& cell) const {
     const fs::path replay = folder_ / "replays" / cell.id;
     std::error_code ignored;
@@ -218,7 +218,7 @@ std::string end_of(const std::string& text) {
   return "...\n" + text.substr(line == std::string::npos ? text.size() - most_output_bytes : line + 1);
 }
 
-/// Of every reference and case of the verdict; missing files stay empty.
+/// Gathers them for every reference and case of the verdict; missing files stay empty.
 LaunchEvidences gather_launches(const fs::path& folder, const Verdict& verdict) {
   LaunchEvidences launches;
   const auto take = [&](const std::string& name) {

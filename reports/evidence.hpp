@@ -60,7 +60,7 @@ struct Evidence {
   std::vector<std::string> missing;  ///< unreadable records, with the reason
 };
 
-/// The record of a run in its folder; of several pipelines, that of the one that diverged first, else of the first.
+/// The record of a run in its folder; of several pipelines, the one that diverged first, otherwise the first.
 std::filesystem::path record_in(const std::filesystem::path& folder,
                                 const std::optional<Finding>& divergence = std::nullopt);
 

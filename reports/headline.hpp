@@ -43,8 +43,7 @@ std::string claim(const Verdict& verdict);
 /// Whether the check was requested; completion and as_asked always are.
 bool asked_for(const Verdict& verdict, const CheckResult& check);
 
-/// What the references' data cannot show, in one line; empty if nothing, or if the sweep file accepts it. It was not
-/// required, otherwise it would be blocking.
+/// Faults that the references' data cannot show, in one line; empty if none, or if the sweep file accepts them.
 std::string data_gaps(const Verdict& verdict);
 
 /// "6 cases not run: <why>", a line for each reason; "<id> not run: <why>" of one case.
@@ -59,7 +58,7 @@ std::string from_its_folder(const Verdict& verdict, const std::string& command);
 /// A text of the verdict's `harness`: `commit` of the judge (empty for a build outside a checkout), `your_commit`.
 std::optional<std::string> harness_text(const Verdict& verdict, const char* key);
 
-/// Of all runs together.
+/// The time of all runs together.
 double run_seconds(const Verdict& verdict);
 
 }  // namespace plumbline

@@ -28,7 +28,7 @@ struct MeasuredTimeline {
   Schedule schedule;                                   ///< schedule.csv
   Simulation planned;                                  ///< with the medians of each stage, messages taking no time
   double median_makespan = 0, median_bubble_rate = 0;  ///< measured, over the steps timed
-  /// Of the closed form with the mean of the stages' medians; nullopt if there is none or lengths differ.
+  /// The bubble of the closed form, with the mean of the stages' medians; nullopt without a form, or if lengths differ.
   std::optional<double> closed_form_rate;
 };
 

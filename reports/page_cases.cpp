@@ -23,7 +23,7 @@ std::string counted(const CheckResult& check) {
   return check.name + (text.empty() ? "" : ": " + text);
 }
 
-/// Of a check that does not hold, what it found; of one within limits, how near it came to them.
+/// The findings of a check that does not hold; the margin of one that compares within limits.
 std::string own_words(const CheckResult& check) {
   if (check.outcome == Outcome::does_not_apply) return "";
   std::vector<std::string> texts;
@@ -116,12 +116,12 @@ std::vector<Subject> subjects_of(const Verdict& verdict) {
 }
 
 PageData check_lines(const std::vector<CheckResult>& checks) {
-  std::vector<std::string> held, aside;
+  std::vector<std::string> holding, aside;
   PageData rows = page_list();
   for (const CheckResult& check : checks) {
     const std::string words = own_words(check);
     if (check.outcome == Outcome::holds && words.empty()) {
-      held.push_back(counted(check));
+      holding.push_back(counted(check));
     } else if (check.outcome == Outcome::does_not_apply && words.empty()) {
       aside.push_back(check.name);
     } else {
@@ -133,7 +133,7 @@ PageData check_lines(const std::vector<CheckResult>& checks) {
     }
   }
   PageData data;
-  data.set("held", page_section(join(held, "; ")));
+  data.set("holding", page_section(join(holding, "; ")));
   data.set("aside", page_section(join(aside, ", ")));
   data.set("rows", rows);
   return data;

@@ -46,22 +46,22 @@ bool broke_off(const CellVerdict& cell) {
   return cell.first_divergence && cell.first_divergence->level == "completion";
 }
 
-using Alike = std::vector<std::size_t>;  ///< indices of cases
+using CaseIndices = std::vector<std::size_t>;  ///< indices of cases
 
 /// Worst first: crashed runs, then those that differ, each by the most frequent cause; at last the incomplete ones.
-std::vector<Alike> causes_of(const Verdict& verdict) {
-  std::vector<Alike> causes;
+std::vector<CaseIndices> causes_of(const Verdict& verdict) {
+  std::vector<CaseIndices> causes;
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
     if (verdict.cells[i].holds) continue;
-    auto same = std::ranges::find_if(causes, [&](const Alike& each) {
+    auto same = std::ranges::find_if(causes, [&](const CaseIndices& each) {
       return beginning_of(verdict.cells[each.front()]) == beginning_of(verdict.cells[i]);
     });
-    if (same == causes.end()) same = causes.insert(same, Alike{});
+    if (same == causes.end()) same = causes.insert(same, CaseIndices{});
     same->push_back(i);
   }
-  std::ranges::stable_sort(causes, [&](const Alike& a, const Alike& b) {
-    const auto rank = [&](const Alike& alike) {
-      const CellVerdict& cell = verdict.cells[alike.front()];
+  std::ranges::stable_sort(causes, [&](const CaseIndices& a, const CaseIndices& b) {
+    const auto rank = [&](const CaseIndices& cases) {
+      const CellVerdict& cell = verdict.cells[cases.front()];
       return broke_off(cell) ? 0 : cell.incomplete() ? 2 : 1;
     };
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.size() > b.size();
@@ -117,7 +117,7 @@ PageData fault_line(const CellVerdict& cell) {
                    {"looks", in_short(cell)}});
 }
 
-PageData fault_lines(const Verdict& verdict, const Alike& cells, std::size_t from, std::size_t to) {
+PageData fault_lines(const Verdict& verdict, const CaseIndices& cells, std::size_t from, std::size_t to) {
   PageData lines = page_list();
   for (std::size_t i = from; i < to; ++i) lines.push_back(fault_line(verdict.cells[cells[i]]));
   return lines;
@@ -132,7 +132,7 @@ std::string cause_words(const CellVerdict& cell) {
   return fmt::format("{}, {}", when(cell.first_divergence->step), item_words(*cell.first_divergence));
 }
 
-PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t shown) {
+PageData cause_data(const Verdict& verdict, const CaseIndices& cells, std::size_t shown) {
   PageData data;
   data.set("alike",
            page_section(cells.size() == 1
@@ -265,13 +265,13 @@ PageData failure_card(const Verdict& verdict, const CellVerdict& cell, const Evi
 }  // namespace
 
 void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence) {
-  const std::vector<Alike> causes = causes_of(verdict);
+  const std::vector<CaseIndices> causes = causes_of(verdict);
   PageData groups = page_list(), cards = page_list();
   const auto all = static_cast<std::size_t>(std::ranges::count(verdict.cells, false, &CellVerdict::holds));
-  const std::size_t most_alike = all > few_failing ? 1 : few_failing;
+  const std::size_t most_shown = all > few_failing ? 1 : few_failing;
   std::size_t failing = 0, lines = 0;
-  for (const Alike& cells : causes) {
-    const std::size_t shown = std::min({cells.size(), most_alike, most_open_lines - lines});
+  for (const CaseIndices& cells : causes) {
+    const std::size_t shown = std::min({cells.size(), most_shown, most_open_lines - lines});
     groups.push_back(cause_data(verdict, cells, shown));
     lines += shown;
     for (const std::size_t index : cells) {

@@ -51,7 +51,7 @@ void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evide
 void fill_figures(PageData& page, const Verdict& verdict);
 /// release: what was required and its outcome, to be signed.
 void fill_release(PageData& page, const Verdict& verdict);
-/// Outcomes of checks: `held`, a text; `rows`, of those with details; `aside`, names of those that do not apply.
+/// Outcomes of checks: `holding`, a text; `rows`, checks with details; `aside`, names of checks that do not apply.
 PageData check_lines(const std::vector<CheckResult>& checks);
 /// subjects: the cases of each run, and the references, a line each.
 void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence);

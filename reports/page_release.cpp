@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For a release: what was shown at each world size; what held, what differs and is incomplete.
+// For a release: what holds at each world size, what differs, and what is incomplete.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -76,7 +76,7 @@ std::string incomplete_rows(const Verdict& verdict) {
              "\n");
 }
 
-/// Of the cases that hold, what the user accepts.
+/// The incomplete claims of cases that hold, which the user accepts.
 std::vector<std::string> accepted_lines(const Verdict& verdict) {
   std::vector<std::string> lines;
   for (const CellVerdict& cell : verdict.cells) {

@@ -16,7 +16,7 @@ namespace {
 /// Small enough to read hundreds of tables at the same time.
 constexpr std::size_t chunk = std::size_t{1} << 15;
 
-/// Of schedules with millions of actions on a rank; it bounds the memory for damaged files.
+/// Enough for schedules with millions of actions on a rank. Bounds the memory for damaged files.
 constexpr std::size_t longest_line = std::size_t{64} << 20;
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

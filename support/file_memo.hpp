@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was made of a file, kept until the file changes: a sweep asks for each of its files once a case.
+// A value computed from a file, kept until the file changes: a sweep asks for each of its files once a case.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ std::string reason(std::string text) {
 }
 
 /// Builds the value in one pass: the library's own insertion compares each new key with all before it. Refuses deep
-/// nesting, and a key that is twice in one object, of which the library would silently keep the last value. Strings and
+/// nesting, and a key that is twice in one object: the library would silently keep the last value. Strings and
 /// keys go into messages, pages and tables, so each is made printable here.
 class Builder : public nlohmann::json_sax<Json> {
  public:

@@ -18,7 +18,7 @@ struct NeutralKeys {
 };
 const std::vector<NeutralKeys>& neutral_keys();
 
-/// True for keys of which no value affects training: token ids, text generation, bookkeeping.
+/// True for keys whose values never affect training: token ids, text generation, bookkeeping.
 bool changes_nothing(const std::string& key);
 
 /// attention_dropout, hidden_dropout, resid_pdrop, ...: neutral if 0.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What /proc says of a process.
+// The state of a process, from /proc.
 #pragma once
 
 #include <sys/types.h>

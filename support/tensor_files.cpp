@@ -118,7 +118,7 @@ void TensorFiles::add_index(const fs::path& index) {
   }
   for (const auto& [name, file] : json["weight_map"].items()) {
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>())
-      throw InputError(fmt::format("{}: tensor {}: names no file of this folder", index.string(), name));
+      throw InputError(fmt::format("{}: tensor {}: names a file that is not in this folder", index.string(), name));
     const fs::path path = index.parent_path() / file.get<std::string>();
     if (!path_exists(path))
       throw InputError(fmt::format("{}: tensor {} should be in {}, which is missing", index.string(), name,

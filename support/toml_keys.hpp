@@ -27,7 +27,7 @@ enum class TomlType : std::int8_t {
   text_or_texts,
   integer_rows,  ///< a list of integers, or of lists of them
   table,         ///< without `keys`: of any names, with texts, numbers or flags
-  tables,        ///< a list of tables, each of which its reader checks
+  tables,        ///< a list of tables; their reader checks each
 };
 
 struct TomlKey {

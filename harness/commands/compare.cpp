@@ -29,7 +29,7 @@ namespace {
 void need_folder(const fs::path& path, const std::string& whose) {
   if (!fs::is_directory(path)) {
     throw InputError(
-        fmt::format("{} (the {}) is not a folder; give the folder that holds manifest.json", path.string(), whose));
+        fmt::format("{} (the {}) is not a folder; give the folder that contains manifest.json", path.string(), whose));
   }
 }
 

@@ -58,9 +58,7 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
                    "calibration.json of this run: compare values within its limits instead of in bits, where "
                    "bits cannot be equal (another device, another instruction set)")
       ->type_name("FILE.json");
-  command
-      ->add_option("--request", given->request,
-                   "request.json: what the candidate was asked to do, which is then required")
+  command->add_option("--request", given->request, "request.json: what the candidate must have done")
       ->type_name("FILE.json");
   command->add_option("--replica", given->replica,
                       "Which pipeline of each, where several trained in parallel (0, 1, ...); without it all are "

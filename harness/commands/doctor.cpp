@@ -243,9 +243,9 @@ Json examine_machine(const fs::path& trainers) {
     const Json answer = alone ? no_trainer : ask(trainers / name, signals);
     if (!alone && answer.contains("missing")) {
       all_trainers = false;
-      const bool said =
+      const bool known =
           std::ranges::find(missing, answer.at("missing")) != missing.end();  // one cause for both trainers
-      if (!said) missing.push_back(answer.at("missing"));
+      if (!known) missing.push_back(answer.at("missing"));
     }
     findings["trainers"][name] = answer;
   }

@@ -56,7 +56,7 @@ std::string schema_line(const std::string& file) {
 }
 
 void refuse_existing(const std::string& name) {
-  if (path_exists(name)) throw InputError(name + ": is there already; remove it, or go to another folder");
+  if (path_exists(name)) throw InputError(name + ": already exists; remove it, or use another folder");
 }
 
 void write_new(const std::string& name, const std::string& text) {

@@ -24,7 +24,7 @@ Json harness_json() {
 }
 
 /// If the trainers are absent (make judge, the wheel), the help begins with that.
-std::string beside_text(const fs::path& folder) {
+std::string absent_trainers_text(const fs::path& folder) {
   if (!judge_alone(folder)) return "";
   return "Plumbline's trainers are not in this program's folder: it judges records, and sweeps commands of your own\n"
          "(docs/sweep-file.md). The sweep files in fixtures/sweeps and `calibrate` need them (make build).\n\n";
@@ -35,7 +35,7 @@ int run(int argc, char** argv) {
   begin_command_line(app, "plumbline");
   app.set_version_flag("--version", version_text("plumbline"));
   app.require_subcommand(1);
-  app.footer(beside_text(program_folder()) +
+  app.footer(absent_trainers_text(program_folder()) +
              help_end({"plumbline sweep fixtures/sweeps/default.toml", "plumbline help sweep"},
                       {.zero = "holds, also in part", .one = "does not hold, or is unstable"}));
 

@@ -33,7 +33,7 @@ Json to_json(const Finding& finding) {
 
 RecordCheck check_record(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path)) {
-    throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + ": is not a folder; give the folder that contains manifest.json");
   }
   return {path, read_manifest(path), predicates::judge_alone(path)};
 }

@@ -93,18 +93,18 @@ std::string item_of(const std::string& heading, const std::string& words) {
 
 std::string rules_text() {
   Rows required = {{"check", "level", "reference, pipeline", "external"}};
-  Rows held = {{"check", "calibrated", "norm per_rank"}};
+  Rows calibrated = {{"check", "calibrated", "norm per_rank"}};
   for (const judging::CheckDescriptor& check : judging::all_checks()) {
     required.push_back(
         {check.name, check.make ? to_text(check.level) : "-", required_of(check, false), required_of(check, true)});
     if (check.values != judging::Values::none)
-      held.push_back({check.name, "within limits", behind_diverged_norm(check)});
+      calibrated.push_back({check.name, "within limits", behind_diverged_norm(check)});
     else if (check.name == "gradient_norm")
-      held.push_back({check.name, "within limits", "all, of each record"});
+      calibrated.push_back({check.name, "within limits", "all, of each record"});
   }
   std::string text = table_text(required) +
                      "\nWith --calibration these compare within its limits; the others stay exact:\n" +
-                     table_text(held);
+                     table_text(calibrated);
   text +=
       "\nlevel: what both records must have.\nnorm per_rank: how far values of the first step are compared whose clip "
       "coefficients differ by the rounding of a norm; nothing after it is.\n\nWhat a record of role external may lack, "

@@ -107,7 +107,7 @@ void show_facts(const std::filesystem::path& path, const std::function<void(cons
 
 std::string shown_record(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path))
-    throw InputError(path.string() + ": is not a folder; give the folder that holds manifest.json");
+    throw InputError(path.string() + ": is not a folder; give the folder that contains manifest.json");
   RecordStream stream(path);
   const Record& record = stream.record();
   const Manifest& manifest = record.manifest;

@@ -281,7 +281,7 @@ void add_choice(CLI::App& command, Options& options) {
 void add_times(CLI::App& command, Options& options) {
   command
       .add_option("--times", options.times,
-                  "T_F,T_B,T_W of a stage, or a CSV file with such a row for each stage; a fourth time is that of a "
+                  "T_F,T_B,T_W of a stage, or a CSV file with such a row for each stage; a fourth time is of a "
                   "full backward (else T_B + T_W)")
       ->type_name("TIMES")
       ->capture_default_str();

@@ -41,7 +41,7 @@ std::int64_t first_microbatch(const fs::path& reference, const fs::path& candida
 JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unreadable unreadable) {
   const std::int64_t first = first_microbatch(records.reference, records.candidate);
   RecordReading other(records.candidate, 0, first);
-  RecordReading one = read_beside(other, records.reference);
+  RecordReading one = read_reference_for(other, records.reference);
   std::optional<RecordReading> again;
   if (records.repeated) again.emplace(*records.repeated, 0, first);
   const auto throw_unreadable = [&] {
@@ -119,16 +119,16 @@ class OneCheck {
   std::string reason() const {
     std::vector<std::string> texts;
     std::set<std::string> distinct;
-    std::size_t alike = 0;
+    std::size_t equal = 0;
     for (std::size_t replica = 0; replica < all_.size(); ++replica) {
       if (weight(*all_[replica]) != weight(*all_[worst_])) continue;
-      ++alike;
+      ++equal;
       distinct.insert(all_[replica]->reason);
       if (texts.size() < most_reported) texts.push_back(names_[replica] + all_[replica]->reason);
     }
-    if (distinct.size() == 1 && alike == all_.size())
-      return fmt::format("each of {} places: {}", alike, *distinct.begin());
-    return join(texts, "; ") + (alike > most_reported ? fmt::format("; and {} more", alike - most_reported) : "");
+    if (distinct.size() == 1 && equal == all_.size())
+      return fmt::format("each of {} places: {}", equal, *distinct.begin());
+    return join(texts, "; ") + (equal > most_reported ? fmt::format("; and {} more", equal - most_reported) : "");
   }
 
   std::vector<std::string> not_shown() const {
@@ -150,8 +150,8 @@ class OneCheck {
   std::size_t worst_;
 };
 
-LocatedResult held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
-                            const std::vector<JudgedCell>& judged) {
+LocatedResult compared_with_each_other(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
+                                       const std::vector<JudgedCell>& judged) {
   if (!is_selected(plan, "replicas"))
     return without_looking("replicas", Outcome::incomplete, "not requested in this case");
   const bool complete = std::ranges::all_of(judged, [](const JudgedCell& cell) {
@@ -222,9 +222,9 @@ std::vector<RecordsOfPipeline> pipelines_of(const fs::path& reference, const fs:
   std::vector<RecordsOfPipeline> pipelines;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);
-    const fs::path& beside = references.empty() ? reference : references.at(i);
-    pipelines.push_back(
-        {number, beside, replicas[i], repeated ? std::optional(record_of_replica(*repeated, number)) : std::nullopt});
+    const fs::path& counterpart = references.empty() ? reference : references.at(i);
+    pipelines.push_back({number, counterpart, replicas[i],
+                         repeated ? std::optional(record_of_replica(*repeated, number)) : std::nullopt});
   }
   return pipelines;
 }
@@ -234,7 +234,7 @@ CellVerdict judge_pipelines(const CellPlan& plan, const std::vector<RecordsOfPip
   std::vector<JudgedCell> judged;
   for (const auto& records : pipelines) judged.push_back(judge_one(plan, records, unreadable));
   if (judged.size() == 1) return std::move(judged.front().verdict);
-  LocatedResult replicas = held_together(plan, pipelines, judged);
+  LocatedResult replicas = compared_with_each_other(plan, pipelines, judged);
   return together(plan, judged, names_of_places(pipelines), std::move(replicas));
 }
 

@@ -141,9 +141,9 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
 std::optional<NamedDeath> death_in(const std::string& output, const std::string& begin, const std::regex& pattern) {
   constexpr std::size_t at_once = 1000;
   for (auto at = output.find(begin); at != std::string::npos; at = output.find(begin, at + 1)) {
-    const std::string said = output.substr(at, at_once);
+    const std::string part = output.substr(at, at_once);
     std::smatch match;
-    if (!std::regex_search(said, match, pattern)) continue;
+    if (!std::regex_search(part, match, pattern)) continue;
     const auto rank = parse_integer(match[1].str());
     const auto signal = match.size() > 2 && match[2].matched ? parse_integer(match[2].str()) : 0;
     if (!rank || !signal) return std::nullopt;
@@ -193,9 +193,9 @@ Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed
   }
   if (living.empty()) return {};
   // MPI_Finalize waits for all ranks by polling, with voluntary switches.
-  const auto& held = still.size() == 1 ? still : living;
-  if (held.size() == 1) return {held.front(), rank_text(held.front()) + "'s process did not end"};
-  return {std::nullopt, "the processes of " + ranks_text(held) + " did not end"};
+  const auto& left = still.size() == 1 ? still : living;
+  if (left.size() == 1) return {left.front(), rank_text(left.front()) + "'s process did not end"};
+  return {std::nullopt, "the processes of " + ranks_text(left) + " did not end"};
 }
 
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text) {

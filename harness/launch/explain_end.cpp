@@ -26,10 +26,10 @@ std::string seconds_text(std::chrono::milliseconds time) {
 }
 
 /// The rank in "plumbline-pipeline: rank 3: ...". All ranks receive the message, and rank 0 prints it.
-std::optional<std::int64_t> rank_in(const std::string& said, const std::string& speaker) {
+std::optional<std::int64_t> rank_in(const std::string& error_line, const std::string& speaker) {
   const std::string start = speaker + ": rank ";
-  if (speaker.empty() || !said.starts_with(start)) return std::nullopt;
-  const std::string rest = said.substr(start.size());
+  if (speaker.empty() || !error_line.starts_with(start)) return std::nullopt;
+  const std::string rest = error_line.substr(start.size());
   return parse_integer(rest.substr(0, rest.find(':')));
 }
 
@@ -45,12 +45,13 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
 
 /// True if Open MPI's mpirun ended without reporting a failed rank, as it does after SIGTERM or SIGINT. It always
 /// reports ranks that fail. Some of its ranks may still have been alive: ending them takes time on a loaded machine.
-bool was_interrupted(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
+bool was_interrupted(const LaunchEnd& end, const LaunchFinding& finding, const std::string& error_line) {
   const std::string name = std::filesystem::path(end.launch.command.front()).filename().string();
   if (!end.by_itself || finding.exit_code == 0 || name != mpirun) return false;
   constexpr std::array signs = {
       "detected that one or more", "has exited due to", "MPI_ABORT", "ORTE has", "PRTE has", "BAD TERMINATION"};
-  const bool speaks = std::ranges::any_of(signs, [&](const char* sign) { return said.find(sign) != said.npos; });
+  const bool speaks =
+      std::ranges::any_of(signs, [&](const char* sign) { return error_line.find(sign) != error_line.npos; });
   return !speaks && std::ranges::any_of(end.sights, &RankSight::gone) &&
          std::ranges::all_of(end.sights, [](const RankSight& sight) { return !sight.exit && !sight.failed_first; });
 }
@@ -68,12 +69,12 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   const auto any_rank = [&](const auto& is) { return std::ranges::any_of(end.sights, is); };
   const bool named = any_rank(&RankSight::failed_first);
   const bool known = any_rank([](const RankSight& sight) { return sight.signal || sight.stopped; });
-  const bool tells = known || any_rank([](const RankSight& sight) { return sight.seen || sight.exit; });
+  const bool observed = known || any_rank([](const RankSight& sight) { return sight.seen || sight.exit; });
 
   const std::string &launcher = end.launch.command.front(), &speaker = end.launch.speaker;
-  const std::string said = last_error_line(end.launch.folder / "stderr.txt", speaker,
-                                           end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()));
-  const std::string last_line = said.empty() ? "" : ". Last error line: " + said;
+  const std::string error_line = last_error_line(end.launch.folder / "stderr.txt", speaker,
+                                                 end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()));
+  const std::string last_line = error_line.empty() ? "" : ". Last error line: " + error_line;
   const std::string passed = seconds_text(end.launch.time_limit);
   const std::string limit = finding.timed_out ? "the time limit of " + passed + " passed: " : "";
   const std::string ended = launcher + " ended with code " + exit_code_text(finding.exit_code);
@@ -85,7 +86,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
     finding.words = ended + " without reporting a failed rank, as if it received a signal to end";
   } else if (!end.any_seen && !known) {
     finding.started = false;
-    finding.culprit_rank = rank_in(said, speaker);
+    finding.culprit_rank = rank_in(error_line, speaker);
     finding.words = finding.timed_out ? limit + "no rank had started" : ended + " before any rank had started";
     if (finding.timed_out) return;
     const auto first = std::ranges::find_if(end.sights, &RankSight::failed_first);
@@ -93,18 +94,18 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
       finding.culprit_rank = first->rank;
       finding.words += ", rank " + std::to_string(first->rank) + " first";
     }
-    if (!said.empty()) finding.words += ": " + said;
+    if (!error_line.empty()) finding.words += ": " + error_line;
   } else if (all_ended_well(end.sights)) {
     const auto last = diagnose_after_the_run(end.sights, finding.timed_out);
     finding.culprit_rank = last.culprit;
     finding.words = limit + "every rank completed, but " + (last.words.empty() ? ended : last.words) +
-                    (said.empty() ? "" : ": " + said);
-  } else if (!tells) {
-    finding.culprit_rank = rank_in(said, speaker);
+                    (error_line.empty() ? "" : ": " + error_line);
+  } else if (!observed) {
+    finding.culprit_rank = rank_in(error_line, speaker);
     if (any_rank(&RankSight::found) && !path_exists(end.launch.record)) {  // the heartbeats had existed
       finding.words = (finding.timed_out ? limit : ended + "; ") + "the folder of its record, " +
                       end.launch.record.string() + ", was removed while it ran" + last_line;
-    } else if (is_own_line(said, speaker)) {
+    } else if (is_own_line(error_line, speaker)) {
       finding.words = ended + " before the first step" + last_line;
     } else {
       finding.words = (finding.timed_out ? limit + "its" : ended + "; its") +
@@ -114,7 +115,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
     const auto diagnosis = diagnose(end.sights, finding.timed_out ? std::optional(passed) : std::nullopt);
     finding.culprit_rank = diagnosis.culprit;
     finding.words = diagnosis.words;
-    if (speaker.empty() || is_own_line(said, speaker)) finding.words += last_line;
+    if (speaker.empty() || is_own_line(error_line, speaker)) finding.words += last_line;
   }
 }
 

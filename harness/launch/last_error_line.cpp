@@ -129,8 +129,8 @@ class Sorted {
 
 }  // namespace
 
-std::string banner_text(const std::string& said) {
-  std::istringstream lines(said);
+std::string banner_text(const std::string& output) {
+  std::istringstream lines(output);
   std::string text;
   for (std::string line; std::getline(lines, line) && text.size() < most_characters;) {
     const auto first = line.find_first_not_of(" \t*");

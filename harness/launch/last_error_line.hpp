@@ -18,7 +18,7 @@ std::string last_error_line(const std::filesystem::path& output, const std::stri
                             std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
 
 /// The content of a launcher's banner in one line: its first lines, without rules; at most 400 characters.
-std::string banner_text(const std::string& said);
+std::string banner_text(const std::string& output);
 
 /// True if the program itself wrote this line.
 bool is_own_line(const std::string& line, const std::string& program);

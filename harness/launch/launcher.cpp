@@ -178,7 +178,7 @@ void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, b
                                      .world_size = claimed_world(launch.record),
                                      .exit_code = finding.exit_code,
                                      .timed_out = finding.timed_out,
-                                     .said = read_file(launch.folder / "stderr.txt"),
+                                     .errors = read_file(launch.folder / "stderr.txt"),
                                      .folder = launch.folder.string()});
   if (fault) throw SystemError(*fault);
 }
@@ -273,7 +273,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const bool any_seen = watch.any_seen();
   std::error_code unknown;
   const auto said_before = fs::file_size(launch.folder / "stderr.txt", unknown);
-  const auto behind = std::ssize(tree.living());  // excludes the command's own process if it has ended
+  const auto left_over = std::ssize(tree.living());  // excludes the command's own process if it has ended
   const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
   if (unkillable.empty()) take_status(0);
   tree.reap(child);
@@ -298,9 +298,9 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     if (ended_for_its_stop)
       finding.words += ", for " + std::to_string(launch.stopped_start_limit.count() / 1000) +
                        " s: nothing else detects this, so the run was ended";
-  } else if (behind > 0 && !all_ended_well(sights)) {
-    finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
-                    (behind == 1 ? " process" : " processes") +
+  } else if (left_over > 0 && !all_ended_well(sights)) {
+    finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(left_over) +
+                    (left_over == 1 ? " process" : " processes") +
                     " running in the background, which the sweep killed: a command must not end before its ranks";
   }
   if (!unkillable.empty()) {

@@ -15,13 +15,13 @@ namespace {
 constexpr const char* correct_it = "; correct the key launcher of the sweep file";
 
 /// The message about too few slots of Open MPI or Slurm.
-std::optional<std::string> slots_line(const std::string& said) {
+std::optional<std::string> slots_line(const std::string& errors) {
   constexpr std::array signs = {"not enough slots available", "allocated for this job are already filled",
                                 "More processors requested than permitted"};
-  std::istringstream lines(said);
+  std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) {
-    const bool tells = std::ranges::any_of(signs, [&](const char* sign) { return line.find(sign) != line.npos; });
-    if (!tells) continue;
+    const bool is_slots = std::ranges::any_of(signs, [&](const char* sign) { return line.find(sign) != line.npos; });
+    if (!is_slots) continue;
     std::string next;  // Open MPI wraps the sentence
     if (std::getline(lines, next) && !next.empty()) line += " " + next;
     return printable(line);
@@ -30,20 +30,20 @@ std::optional<std::string> slots_line(const std::string& said) {
 }
 
 /// Our trainers' message under the launcher of another MPI, without their name.
-std::optional<std::string> alone_line(const std::string& said) {
-  const auto sign = said.find("each alone in its MPI world");
+std::optional<std::string> alone_line(const std::string& errors) {
+  const auto sign = errors.find("each alone in its MPI world");
   if (sign == std::string::npos) return std::nullopt;
-  const auto begin = said.rfind('\n', sign) + 1;  // 0 without one
-  const std::string line = printable(said.substr(begin, said.find('\n', sign) - begin));
+  const auto begin = errors.rfind('\n', sign) + 1;  // 0 without one
+  const std::string line = printable(errors.substr(begin, errors.find('\n', sign) - begin));
   return line.substr(line.find(": ") + 2);
 }
 
 /// MPICH's message under the launcher of another MPI: MPI_Init refuses.
-std::optional<std::string> refused_line(const std::string& said) {
-  const auto sign = said.find("unsupported PMI version");
+std::optional<std::string> refused_line(const std::string& errors) {
+  const auto sign = errors.find("unsupported PMI version");
   if (sign == std::string::npos) return std::nullopt;
-  const auto begin = said.find_first_not_of(" ", said.rfind(":", sign) + 1);
-  return printable(said.substr(begin, said.find('\n', sign) - begin));
+  const auto begin = errors.find_first_not_of(" ", errors.rfind(":", sign) + 1);
+  return printable(errors.substr(begin, errors.find('\n', sign) - begin));
 }
 
 /// True if the output of launcher or program shows that the program was started.
@@ -52,7 +52,8 @@ bool shows_started_processes(const LauncherSight& sight) {
   const std::array signs = {std::string("process returned"),     std::string("exited with non-zero status"),
                             std::string("exited on signal"),     std::string("BAD TERMINATION"),
                             std::string("xited with exit code"), sight.program + ": "};
-  return std::ranges::any_of(signs, [&](const std::string& sign) { return sight.said.find(sign) != sight.said.npos; });
+  return std::ranges::any_of(signs,
+                             [&](const std::string& sign) { return sight.errors.find(sign) != sight.errors.npos; });
 }
 
 std::string count_text(std::int64_t count, const std::string& what) {
@@ -66,7 +67,7 @@ std::string nothing_started(const LauncherSight& sight) {
     return sight.launcher + " started nothing and ended with code 0: " + none + " of the " +
            std::to_string(sight.requested) + " requested" + correct_it;
   }
-  const std::string words = banner_text(sight.said);
+  const std::string words = banner_text(sight.errors);
   return sight.launcher + " ended with code " + exit_code_text(sight.exit_code) + " and started nothing: " + none +
          (words.empty() ? "; it printed nothing" : "; it printed: " + words) + ". Run the command in " + sight.folder +
          "/command.txt by hand, and correct the launcher or the key launcher" + " of the sweep file";
@@ -92,11 +93,11 @@ std::string other_world(const LauncherSight& sight, std::int64_t world) {
 
 std::optional<std::string> launcher_fault(const LauncherSight& sight) {
   if (!sight.any_rank) {
-    if (const auto alone = alone_line(sight.said)) return alone;
-    if (const auto refused = refused_line(sight.said)) {
+    if (const auto alone = alone_line(sight.errors)) return alone;
+    if (const auto refused = refused_line(sight.errors)) {
       return "MPI_Init of " + sight.program + " failed under " + sight.launcher + ": " + *refused + another_mpi(sight);
     }
-    if (const auto slots = slots_line(sight.said)) {
+    if (const auto slots = slots_line(sight.errors)) {
       return sight.launcher + " has too few slots for " + count_text(sight.requested, "rank") +
              "; it printed: " + *slots +
              ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "

@@ -19,7 +19,7 @@ struct LauncherSight {
   std::optional<std::int64_t> world_size;
   int exit_code = 0;
   bool timed_out = false;
-  std::string said;    ///< stderr of launcher and program
+  std::string errors;  ///< stderr of launcher and program
   std::string folder;  ///< folder of command and output
 };
 

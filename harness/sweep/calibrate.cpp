@@ -203,9 +203,9 @@ class Calibrating {
   }
 
   [[noreturn]] void fail(const std::string& name, const LaunchFinding& finding) {
-    const std::string said = last_error_line(folder() / "launches" / name / "stderr.txt", reference_program);
+    const std::string error_line = last_error_line(folder() / "launches" / name / "stderr.txt", reference_program);
     const std::string words =
-        fmt::format("{}, {}: {}", options_.run_file.string(), name, said.empty() ? finding.words : said);
+        fmt::format("{}, {}: {}", options_.run_file.string(), name, error_line.empty() ? finding.words : error_line);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
       if (ended_ == 0) release_folder(folder(), was_there_);  // for the corrected run file
       throw InputError(words);

@@ -47,7 +47,7 @@ std::size_t end_of_torchrun(const Words& words) {
   return found == words.end() ? 0 : static_cast<std::size_t>(found - words.begin()) + 1;
 }
 
-/// The number of ranks in the command, in place of which {world} is put.
+/// The number of ranks in the command, which {world} replaces.
 std::optional<std::int64_t> place_world(Words& words) {
   const std::string program = fs::path(words.front()).filename();
   const bool launcher = program == "mpirun" || program == "mpiexec" || program == "srun";

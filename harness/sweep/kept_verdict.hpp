@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cells/<id>/cell.json: the verdict on a case, reused as long as the same judge was asked the same about the same
-// inputs.
+// cells/<id>/cell.json: the verdict on a case, reused while judge, question and inputs are the same.
 #pragma once
 
 #include <optional>

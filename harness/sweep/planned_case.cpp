@@ -88,9 +88,9 @@ bool splits_backward(const Schedule& schedule) {
 
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   const auto orders = accumulation_orders(schedule);
-  const bool alike = std::ranges::all_of(orders, [&](const auto& order) { return order == orders[0]; });
+  const bool same_order = std::ranges::all_of(orders, [&](const auto& order) { return order == orders[0]; });
   const auto& balance = facts.partition.balance;
-  if (!alike && balance.empty() && facts.partition.rule == "cost") {
+  if (!same_order && balance.empty() && facts.partition.rule == "cost") {
     throw InputError(
         fmt::format("the stages of {} sum gradients in different orders, and with partition = \"cost\" the layers of a "
                     "stage are not known in advance; give a balance, or partition = \"uniform\"",

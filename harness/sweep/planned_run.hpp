@@ -47,7 +47,7 @@ struct PlannedCell {
   std::filesystem::path run;
   RunChanges changes;
   std::string schedule;       ///< a name, or a CSV file's path
-  Placement placement = {};   ///< of stages on the ranks of a pipeline, of which plan.world may hold several
+  Placement placement = {};   ///< of stages on the ranks of one pipeline; plan.world may have several
   std::size_t reference = 0;  ///< index into SweepPlan::references
   std::optional<PlannedStart> resumes_from = {};
   std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file

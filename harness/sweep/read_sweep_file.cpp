@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of names from here: a file and a schedule have several spellings.
+/// Refuses equal values. Files and schedules have several spellings, so give their resolved names.
 template <typename Value>
 void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
   std::ranges::sort(values);

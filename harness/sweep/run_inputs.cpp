@@ -45,7 +45,7 @@ std::vector<fs::path> trainer_files(const fs::path& trainers) {
 std::string trainers_hash(const fs::path& trainers, SweepInputs& files) {
   Hasher hasher;
   for (const auto& program : trainer_files(trainers))
-    hasher.update(program.filename().string() + files.held_hash_of(program) + "\n");
+    hasher.update(program.filename().string() + files.fixed_hash_of(program) + "\n");
   return hasher.hex();
 }
 
@@ -53,7 +53,7 @@ std::string libraries_hash(const fs::path& trainers, SweepInputs& files) {
   Hasher hasher;
   for (const char* program : {reference_program, pipeline_program}) {
     for (const auto& library : linked_libraries(trainers / program))
-      hasher.update(library.string() + files.held_hash_of(library));
+      hasher.update(library.string() + files.fixed_hash_of(library));
   }
   return hasher.hex();
 }
@@ -62,7 +62,7 @@ std::string launcher_hash(const SweepFile& sweep, SweepInputs& files) {
   if (sweep.launcher.empty()) return "";
   std::error_code ignored;
   const fs::path program = find_program(launcher_words(sweep.launcher, 1).front());
-  return hash_hex(sweep.launcher + "\n" + files.held_hash_of(fs::weakly_canonical(program, ignored)));
+  return hash_hex(sweep.launcher + "\n" + files.fixed_hash_of(fs::weakly_canonical(program, ignored)));
 }
 
 /// Model and instruction set of the processor, which select the kernels.
@@ -102,11 +102,11 @@ void add_command(const SweepFile& sweep, const PlannedCommand& command, const Re
   const auto launcher = launcher_words(sweep.launcher, command.ranks);
   const auto words = started_command(command, {"", 0, launcher}).words;
   std::error_code ignored;
-  inputs[command.words.front()] = files.held_hash_of(fs::weakly_canonical(program_of(command, launcher), ignored));
+  inputs[command.words.front()] = files.fixed_hash_of(fs::weakly_canonical(program_of(command, launcher), ignored));
   for (const auto& word : words) {
     const fs::path path = command.folder / word;
     if (word.empty() || word == words.front() || !fs::is_regular_file(path, ignored)) continue;
-    inputs[word] = is_program(path) ? files.held_hash_of(path) : files.hash_of(path);
+    inputs[word] = is_program(path) ? files.fixed_hash_of(path) : files.hash_of(path);
   }
 }
 
@@ -114,16 +114,16 @@ void add_command(const SweepFile& sweep, const PlannedCommand& command, const Re
 std::string hash_of(const RequestedData& data, SweepInputs& files) {
   Hasher hasher;
   for (const auto& file : data.files) {
-    hasher.update(file.string() + files.held_hash_of(file));
-    if (file.extension() == ".bin") hasher.update(files.held_hash_of(fs::path(file).replace_extension(".idx")));
+    hasher.update(file.string() + files.fixed_hash_of(file));
+    if (file.extension() == ".bin") hasher.update(files.fixed_hash_of(fs::path(file).replace_extension(".idx")));
   }
-  for (const auto& file : data.ignore) hasher.update(file.string() + files.held_hash_of(file));
+  for (const auto& file : data.ignore) hasher.update(file.string() + files.fixed_hash_of(file));
   return hasher.hex();
 }
 
 /// Empty for a known name.
 std::string schedule_file_hash(const std::string& schedule, SweepInputs& files) {
-  return names_schedule_file(schedule) ? files.held_hash_of(schedule) : "";
+  return names_schedule_file(schedule) ? files.fixed_hash_of(schedule) : "";
 }
 
 /// Inputs that all runs share.
@@ -141,14 +141,14 @@ RunInputs shared_inputs(const SweepFile& sweep, const fs::path& trainers, SweepI
 
 void add_reference(const SweepFile& sweep, const PlannedReference& reference, SweepInputs& files, RunInputs& inputs) {
   if (reference.command) return add_command(sweep, *reference.command, *reference.request, files, inputs);
-  files.held_hash_of(reference.run);  // read again for each run
+  files.fixed_hash_of(reference.run);  // read again for each run
   const auto facts = facts_of(reference);
   const Request& request = *reference.request;
   inputs["the run file"] =
       hash_hex(reference_run(reference.run, reference.changes, "/") + reference.accumulation +
                (reference.splits_backward ? "" : without_split_backward) + to_json(request).dump());
-  inputs["the model"] = files.held_hash_of(facts->config);
-  if (facts->weights) inputs["the weights"] = files.held_hash_of(*facts->weights);
+  inputs["the model"] = files.fixed_hash_of(facts->config);
+  if (facts->weights) inputs["the weights"] = files.fixed_hash_of(*facts->weights);
   if (request.data) inputs["the data"] = hash_of(*request.data, files);
   if (request.evaluation && *request.evaluation)
     inputs["the data for validation"] = hash_of((*request.evaluation)->data, files);
@@ -156,7 +156,7 @@ void add_reference(const SweepFile& sweep, const PlannedReference& reference, Sw
 
 void add_case(const SweepFile& sweep, const PlannedCell& cell, SweepInputs& files, RunInputs& inputs) {
   if (cell.command) return add_command(sweep, *cell.command, *cell.plan.request, files, inputs);
-  files.held_hash_of(cell.run);
+  files.fixed_hash_of(cell.run);
   std::string run = pipeline_run(cell.run, cell.changes, cell.schedule, "/");
   std::string schedule = schedule_file_hash(cell.schedule, files);
   if (const auto& start = cell.resumes_from) {

@@ -135,8 +135,8 @@ class Sweep {
   /// The same, if it remains. --again repeats failing cases; if their reference has run again, they are judged again.
   std::optional<CellVerdict> finished(const PlannedCell& cell) const {
     const auto kept = kept_of(cell);
-    const bool stands = kept && (kept->holds || !(options_.again || references_.ran_now(cell.reference)));
-    return stands ? kept : std::nullopt;
+    const bool reusable = kept && (kept->holds || !(options_.again || references_.ran_now(cell.reference)));
+    return reusable ? kept : std::nullopt;
   }
 
   /// Adds cases that this run did not reach and an earlier one finished.

@@ -60,7 +60,7 @@ struct SweepFile {
   std::vector<std::string> checks;          ///< empty: all
   std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
   bool accept_gaps = false;                 ///< gaps of the data coverage are not reported
-  std::string commit;                       ///< of what is judged; empty: that of the checkout that holds this file
+  std::string commit;                       ///< of what is judged; empty: HEAD of the checkout that contains this file
   std::vector<std::string> repeat;          ///< ids of cells to run twice (R0)
   bool clipping = false;       ///< in all cases of the matrix the clip limit must act in some steps and not in others
   bool bench = false;          ///< the data were chosen to detect every fault: missing coverage fails the sweep

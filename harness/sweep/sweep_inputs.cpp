@@ -75,15 +75,15 @@ const std::string& SweepInputs::hash_of(const fs::path& file) {
   return known(file).hash;
 }
 
-const std::string& SweepInputs::held_hash_of(const fs::path& file) {
+const std::string& SweepInputs::fixed_hash_of(const fs::path& file) {
   Known& input = known(file);
-  input.held = true;
+  input.fixed = true;
   return input.hash;
 }
 
 void SweepInputs::require_unchanged() const {
   for (const auto& [file, input] : known_) {
-    if (!input.held || stamp_of(file) == input.stamp || file_hash(file) == input.hash) continue;
+    if (!input.fixed || stamp_of(file) == input.stamp || file_hash(file) == input.hash) continue;
     throw SystemError(file.string() +
                       " changed after the sweep began: earlier and later runs would use different files. " +
                       "Restore it, or continue with the new one");

@@ -17,8 +17,8 @@ class SweepInputs {
  public:
   /// Cached file_hash; "missing" if it cannot be read.
   const std::string& hash_of(const std::filesystem::path& file);
-  /// The same, and from now on the file must not change.
-  const std::string& held_hash_of(const std::filesystem::path& file);
+  /// The same; require_unchanged then refuses a change of the file.
+  const std::string& fixed_hash_of(const std::filesystem::path& file);
   /// Throws SystemError naming the first such file that has changed or is gone. Files with the same size, modification
   /// time and inode are not read. Thread-safe.
   void require_unchanged() const;
@@ -27,7 +27,7 @@ class SweepInputs {
   struct Known {
     std::set<std::string> stamp;
     std::string hash;
-    bool held = false;
+    bool fixed = false;
   };
   Known& known(const std::filesystem::path& file);
   std::map<std::filesystem::path, Known> known_;

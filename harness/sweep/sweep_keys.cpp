@@ -41,23 +41,20 @@ Keys keys_of_all() {
                         .otherwise = "all", .words = check_names(), .distinct = true),
           PLUMBLINE_KEY(
               accept_missing, .name = "accept_missing",
-              .meaning = "claims: a case holds even if this was not compared in full, or not at all; the verdict names "
-                         "it. If you change the list, `--resume` judges finished cases again",
+              .meaning = "claims: a case holds even if these were not compared in full; the verdict names them. If you "
+                         "change the list, `--resume` judges finished cases again",
               .otherwise = "none", .words = claims_of_every_case(), .distinct = true, .may_be_empty = true),
           PLUMBLINE_KEY(accept_gaps, .name = "accept_gaps", .meaning = "does not report what the data cannot show"),
           PLUMBLINE_KEY(commit, .name = "commit", .meaning = "\"Your commit\" in the report",
-                        .otherwise = "that of the git checkout around the sweep file"),
+                        .otherwise = "HEAD of the sweep file's git checkout"),
           PLUMBLINE_KEY(repeat, .name = "repeat", .meaning = "ids of cases to run twice, for the check `repeatability`",
                         .otherwise = "none", .distinct = true, .may_be_empty = true),
           {{.name = "launcher",
             .meaning = "the command that starts the ranks; `{world}` is their number",
             .otherwise = "this machine's"}},
           {{.name = "device", .meaning = "of both trainers", .fallback = "cpu", .words = {"cpu", "cuda"}}},
-          PLUMBLINE_KEY(
-              time_limit_s, .name = "time_limit_s",
-              .meaning = "longest time of one run. If a rank is stopped (SIGSTOP) before its first heartbeat, its run "
-                         "ends after 30 s",
-              .least = 0, .most = 1e6, .above = true),
+          PLUMBLINE_KEY(time_limit_s, .name = "time_limit_s", .meaning = "longest time of one run", .least = 0,
+                        .most = 1e6, .above = true),
           {{.name = "cell",
             .type = TomlType::tables,
             .meaning = "one more case: sweep-file.md#cell",

@@ -14,12 +14,12 @@ namespace plumbline {
 /// The keys that are valid only with run files, and only with commands.
 const std::vector<KeyOf<SweepFile>>& run_file_sweep_keys();
 const std::vector<KeyOf<SweepFile>>& command_sweep_keys();
-/// Those of the commands' request: placeholders that are compared with the record. `device` is valid with run files,
+/// The keys of the commands' request: placeholders that are compared with the record. `device` is valid with run files,
 /// too.
 const std::vector<TomlKey>& requested_keys();
 /// All keys of a sweep file.
 const std::vector<KeyOf<SweepFile>>& sweep_keys();
-/// Of a [[cell]] with a run file.
+/// The keys of a [[cell]] with a run file.
 const std::vector<TomlKey>& cell_keys();
 
 /// For editors: docs/schemas/sweep.schema.json.

@@ -18,7 +18,7 @@ class Chosen:
         self.words = " and ".join([f"only={self.patterns}"] * bool(self.patterns) + [f"ranks={list(ranks or ())}"] * (ranks is not None))
 
     def __contains__(self, name: str) -> bool:
-        """Of a unit, parameter or buffer."""
+        """True if tensors of this unit, parameter or buffer are recorded."""
         if name not in self._known:
             self._known[name] = self._here and (not self.patterns or any(_fits(name, one) for one in self.patterns))
         return self._known[name]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .digests import digest, hash_hex
 from .elements import dtype_name, is_torch
-from .meshes import held
+from .meshes import local_part
 
 IGNORED_LABEL = -100
 
@@ -37,7 +37,7 @@ def parts(inputs: Any, targets: Any, microbatches: int, of_a_call: int) -> list[
         if isinstance(batch, (list, tuple)):
             split_up = list(batch)
         else:
-            calls = split(held(batch), microbatches // of_a_call)
+            calls = split(local_part(batch), microbatches // of_a_call)
             split_up = [part for call in calls for part in split(call, of_a_call)]
         if len(split_up) != microbatches:
             raise ValueError(f"the step was given {len(split_up)} microbatches, but the record was made for {microbatches}")
@@ -69,7 +69,7 @@ def _ids_and_labels(inputs: Any, targets: Any) -> bool:
 def microbatch(inputs: Any, targets: Any) -> Microbatch:
     """The row of microbatches.csv. The digest is of both tensors if they are int64 ids and labels of the same shape [rows, length], else of their
     digests."""
-    inputs, targets = held(inputs), held(targets)
+    inputs, targets = local_part(inputs), local_part(targets)
     batch = int(inputs.shape[0]) if len(inputs.shape) else 1
     if _ids_and_labels(inputs, targets):
         valid = int((targets != IGNORED_LABEL).sum())

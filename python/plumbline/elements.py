@@ -25,7 +25,7 @@ def is_torch(tensor: Any) -> bool:
 
 
 def dtype_name(tensor: Any) -> str:
-    """Of a complex tensor that of its two parts."""
+    """The dtype's name in a record; for a complex tensor, of its two parts."""
     return _name(tensor.dtype)
 
 
@@ -84,7 +84,7 @@ def plain(tensor: Any) -> Any:
 
 @dataclass(frozen=True)
 class Form:
-    """Of a tensor in the record."""
+    """A tensor's dtype, shape and sizes, as the record has them."""
 
     dtype: str
     shape: str
@@ -164,7 +164,7 @@ def contiguous_parts(tensor: Any, row: int) -> Iterator[Any]:
 
 
 def _recorded_bytes(dtype: Any) -> int:
-    """Of an element."""
+    """The bytes of an element."""
     return _form(dtype, (1,), True).bytes
 
 

@@ -167,12 +167,12 @@ class Events(Settings):
         """Records the gradients as this optimizer receives them. Of those in `taken` the digest is known."""
         now = self._in_step("applied")
         require_updated(self.stages, self._optimizers)
-        held = training.held_by(optimizer)
+        updated = training.ids_of_parameters(optimizer)
         rows: list[TensorRow] = []
         known = []
         for stage in self.stages:
             for name, parameter in stage.parameters:
-                gradient = stage.applied(parameter) if id(stage.master(parameter)) in held and (stage.number, name) not in now.applied else None
+                gradient = stage.applied(parameter) if id(stage.master(parameter)) in updated and (stage.number, name) not in now.applied else None
                 if gradient is not None:
                     now.applied.add((stage.number, name))
                     before, found = taken.get((stage.number, name), (None, None))

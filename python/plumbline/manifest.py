@@ -73,8 +73,8 @@ def places_of(ranks: list[RankSummary]) -> list[tuple[int, int, list[str]]]:
 
 def tied_nowhere(given: list[list[str]], ranks: list[RankSummary]) -> list[str]:
     """The names among the groups that the trainer gave that are a parameter of no rank."""
-    held = {name for one in ranks for name in one.names_of_tied}
-    return [name for group in given for name in group if name not in held]
+    known = {name for one in ranks for name in one.names_of_tied}
+    return [name for group in given for name in group if name not in known]
 
 
 def make_folder(folder: pathlib.Path) -> None:
@@ -142,9 +142,9 @@ def unfreeze(folder: pathlib.Path, names: set[str]) -> None:
 def _manifest(
     record: Settings, ranks: list[RankSummary], schedule: str | None, accumulation: str | None
 ) -> dict[str, Any]:
-    held = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
-    first = held[0][0].master(held[0][1]) if held else None
-    dtypes = (dtype_name(stage.master(parameter)) for stage, parameter in held)  # frozen weights may be quantised
+    recorded = [(stage, parameter) for stage in record.stages for _, parameter in stage.parameters]
+    first = recorded[0][0].master(recorded[0][1]) if recorded else None
+    dtypes = (dtype_name(stage.master(parameter)) for stage, parameter in recorded)  # frozen weights may be quantised
     dtype = "mixed" if any(one.has_copies for one in ranks) else next((one for one in dtypes if one in INFINITY), "float32")
     stripped = sorted({name for one in ranks for name in one.names_stripped})
     started = training.new_run()

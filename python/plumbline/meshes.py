@@ -112,12 +112,12 @@ def refuse_parts_of_masters(named: Iterable[tuple[str, Any]], master_of: Callabl
     """Raises ValueError if `master_of` gives a part of a parameter's master, as optimizers do that divide masters among replicas."""
     for name, parameter in named:
         try:
-            held, whole = math.prod(master_of(parameter).shape), math.prod(parameter.shape)
+            given, whole = math.prod(master_of(parameter).shape), math.prod(parameter.shape)
         except Exception:  # the master may not exist, or not yet
             continue
-        if held != whole and not hasattr(parameter, "to_local"):
+        if given != whole and not hasattr(parameter, "to_local"):
             raise ValueError(
-                f"master_of= gives only {held} of the {whole} elements of {name}, but parts of masters cannot be judged; "
+                f"master_of= gives only {given} of the {whole} elements of {name}, but parts of masters cannot be judged; "
                 "leave master_of= out, then the parameters are recorded, and no moments"
             )
 
@@ -143,10 +143,10 @@ def local(tensor: Any) -> Any:
         return tensor
     if is_part(tensor):
         raise ValueError(f"this rank holds a part of a tensor of shape {tuple(tensor.shape)}, {tensor.placements}: give its full_tensor()")
-    return held(tensor)
+    return local_part(tensor)
 
 
-def held(tensor: Any) -> Any:
+def local_part(tensor: Any) -> Any:
     """This rank's part of a DTensor; anything else unchanged."""
     if not hasattr(tensor, "to_local"):
         return tensor

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Sequence
 import torch
 
 from .hooks import Unshared, if_offered, torch_version
-from .meshes import held
+from .meshes import local_part
 from .not_recorded import words_of
 from .record import Record
 
@@ -303,7 +303,7 @@ def as_one(tensors: Any) -> torch.Tensor:
         return several[0]
     if not several:
         raise TypeError("no tensor crosses the boundary")
-    return torch.cat([held(tensor).reshape(-1) for tensor in several])
+    return torch.cat([local_part(tensor).reshape(-1) for tensor in several])
 
 
 def tensors_in(values: Any) -> Iterable[torch.Tensor]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digest and statistics of a tensor in one pass of compiled code: plumbline-measure.so, which is in the wheel, or lies beside the program `plumbline`.
+"""Digest and statistics of a tensor in one pass of compiled code: plumbline-measure.so, in the wheel, or next to the program `plumbline`.
 Without it numpy computes the same, more slowly."""
 
 from __future__ import annotations

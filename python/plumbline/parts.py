@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters of which each place holds a part: DTensors with any placements, tensors that Megatron marks, and parameters of Record(parts=).
+"""Parameters that places hold in parts: DTensors with any placements, tensors that Megatron marks, and parameters of Record(parts=).
 
 A part is recorded under the parameter's name. Places with equal coordinates on the axes of the part hold the same one.
 """
@@ -19,7 +19,7 @@ from . import meshes
 
 @dataclass(frozen=True)
 class Part:
-    axes: list[str]  # of the record's mesh, along which places hold other parts
+    axes: list[str]  # of the record's mesh, along which places hold different parts
     placements: str  # in words, equal in both records
     split: str = ""  # the placements of a DTensor
     cut: tuple[int, int, int] | None = None  # of a whole tensor (`slices=`): dimension, this place's coordinate, number of parts
@@ -122,8 +122,8 @@ class Parts:
             return _cut(part, meshes.local(tensor))
         if placements_of(tensor) != part.split:
             raise ValueError(f"{name} has the placements {part.split}, but its gradient or state {placements_of(tensor)}")
-        held = meshes.held(tensor)
-        return held if math.prod(held.shape) else None
+        part_here = meshes.local_part(tensor)
+        return part_here if math.prod(part_here.shape) else None
 
 
 def _cut(part: Part | None, tensor: Any) -> Any:

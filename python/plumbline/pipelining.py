@@ -82,11 +82,11 @@ def _watch_schedule(record: Record, schedule: Any, stages: list[Any]) -> None:
 def stages_of(schedule: Any) -> list[Any]:
     """This rank's stages; if the schedule keeps them under an unknown name, found by their attributes."""
     for name in ("_stages", "_stage"):
-        held = getattr(schedule, name, None)
-        if held is not None:
-            return list(held) if isinstance(held, (list, tuple)) else [held]
-    for held in vars(schedule).values():
-        several = list(held) if isinstance(held, (list, tuple)) else [held]
+        found = getattr(schedule, name, None)
+        if found is not None:
+            return list(found) if isinstance(found, (list, tuple)) else [found]
+    for found in vars(schedule).values():
+        several = list(found) if isinstance(found, (list, tuple)) else [found]
         if several and all(hasattr(one, "stage_index") and hasattr(one, "submod") for one in several):
             return several
     return []

@@ -19,7 +19,7 @@ from .digests import number_text
 from .dumps import write_dump
 from .elements import INFINITY, Form, form_of, is_torch, plain, size_in_bytes
 from .statistics import Statistics
-from .meshes import held
+from .meshes import local_part
 
 COLUMNS = {
     "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
@@ -116,7 +116,7 @@ class Rows:
     ) -> None:
         if self.level == "summary":
             return
-        tensor = held(tensor)
+        tensor = local_part(tensor)
         head = [step, microbatch, direction, cut, from_stage, to_stage, side, peer]
         later = self._on_device(tensor, False)
         if later is not None:

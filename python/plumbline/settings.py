@@ -68,8 +68,8 @@ class Settings:
         level           "full"; "summary" without tensors, "dump" with the tensors themselves
         every           10 records the first of every ten steps: step i of the record is step i * 10 of the run. Must be the same in both
                         records
-        only, ranks     the tensors of which units and parameters are recorded, by patterns of their names (["layers.0", "layers.7*"]), and on which
-                        ranks; default: all. Losses, data and norms always are. What is left out is in the verdict as not recorded by request
+        only, ranks     record only tensors of these units and parameters, by patterns of their names (["layers.0", "layers.7*"]), only on
+                        these ranks; default: all. Losses, data and norms always are. The verdict lists the rest as not requested
         digest          of tensors: "xxh3-128", or "position-sum-128" for tensors on a GPU, which one kernel of Triton reads there once, without
                         waiting for the host within the step. Must be the same in both records
         mesh            if several pipelines train together: torch's DeviceMesh of all ranks, with names, or a dict such as {"axes": {"dp": 2,
@@ -77,7 +77,7 @@ class Settings:
                         writes a record of its own, into the folder's replica-0, replica-1, ...
         pipeline        the name of the mesh's axis of stages, which has size 1 in the reference
         axes            what axes do whose names are not torchtitan's: {"model": "tensor"}; replicate, shard, tensor, context or expert
-        parts           plain tensors of which places along an axis hold different parts: {"ep": ["*.experts.*"]}, patterns
+        parts           plain tensors that places along an axis hold in different parts: {"ep": ["*.experts.*"]}, patterns
                         of names. DTensors, and what Megatron marks, are found
         slices          the manifest.json of a candidate whose places hold shards of parameters along one axis (FSDP2): a reference that holds
                         them whole then records the same parts

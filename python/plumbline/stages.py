@@ -97,9 +97,9 @@ class Stage:
 
 def require_updated(stages: list[Stage], optimizers: list[Any]) -> None:
     """Raises LookupError if the optimizers update none of the recorded tensors."""
-    held = set().union(*map(training.held_by, optimizers))
+    optimized = set().union(*map(training.ids_of_parameters, optimizers))
     updated = {id(stage.master(parameter)) for stage in stages for parameter in stage.trained}
-    if held and updated and not held & updated:
+    if optimized and updated and not optimized & updated:
         raise LookupError("no optimizer holds a parameter of this rank; if it updates other tensors instead, give master_of=")
 
 

@@ -16,7 +16,7 @@ PIECE = 1 << 16  # elements that stay in a core's cache from the digest to the l
 
 
 class _Room(threading.local):
-    """Of a thread, for one piece: memory that were allocated for each piece would cost as much as the sums."""
+    """A thread's buffers for one piece, allocated once: allocating for each piece costs as much as the sums."""
 
     def __init__(self) -> None:
         self.unsigned = numpy.empty(0, numpy.uint64)

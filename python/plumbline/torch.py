@@ -42,8 +42,8 @@ def watch_model(
     """Records a model on one device. Every call of the model with gradients is a microbatch, with a boundary before each unit but the first.
 
     `crossing(unit, args, kwargs)` returns the boundary tensors of the unit's call, of any shape and dtype; several are recorded as one. From
-    the boundary on each is the output of a node of its own (_Boundary), whose gradient is what a pipeline sends back: that of the tensor
-    before would include its uses before the boundary, and that of a view only those within the unit.
+    the boundary on each is the output of a node of its own (_Boundary), whose gradient is what a pipeline sends back. The
+    gradient of the tensor itself would include its uses before the boundary, the gradient of a view only uses within the unit.
 
     `names(name)` returns the record's name of a parameter, `gradient_of(parameter)` its gradient if that is not in .grad, and
     `master_of(parameter)` the tensor that the optimizer updates instead. Raises AttributeError for a unit that the model does not have.

@@ -133,7 +133,7 @@ def _form_of_group(group: dict[str, Any]) -> str:
     return "foreach" if foreach else "single_tensor"
 
 
-def held_by(optimizer: Any) -> set[int]:
+def ids_of_parameters(optimizer: Any) -> set[int]:
     """The ids of its parameters."""
     return {id(parameter) for group in getattr(optimizer, "param_groups", ()) for parameter in group["params"]}
 

@@ -150,7 +150,7 @@ def local(gradient):
 
 
 def axes_of_part(name, groups):
-    """The axes along which places hold other parts of a parameter."""
+    """The axes along which places hold different parts of a parameter."""
     axes = ["tp"] if "tp" in groups and name.rpartition(".weight")[0].endswith((".up", ".down")) else []
     return axes + (["ep"] if "experts" in name else []) + (["dp_shard"] if "dp_shard" in groups else [])
 

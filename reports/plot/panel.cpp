@@ -24,7 +24,7 @@ std::string rotated_label(double x, double y, const std::string& text) {
                fmt::format(" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\"", coordinate(x), coordinate(y)));
 }
 
-/// Of each entry, from the legend's upper left corner.
+/// The place of each entry, from the legend's upper left corner.
 std::vector<Point> legend_places(double width, const std::vector<LegendEntry>& entries) {
   std::vector<Point> places;
   Point next;

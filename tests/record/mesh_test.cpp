@@ -224,7 +224,7 @@ TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
   Json whole = mesh_with("replica", 0), in_halves = mesh_with("replica", 1), otherwise = mesh_with("replica", 0);
   in_halves["mesh"]["parts"] = part({"dp"});
   otherwise["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=1)");
-  const char* other_parts = "replica-1/manifest.json: key mesh.parts: is not that of replica 0 of the same run";
+  const char* other_parts = "replica-1/manifest.json: key mesh.parts: differs from replica 0 of the same run";
   Json own_gradients = mesh_with("replica", 1);
   own_gradients["mesh"]["gradients"] = "own";
   struct Case {

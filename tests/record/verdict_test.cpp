@@ -230,9 +230,9 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
   EXPECT_THAT(message([](Json& json) { json["claims"][0]["outcome"] = "wished"; }),
               HasSubstr("claims[0].outcome: 'wished' is not known; known: holds"));
   EXPECT_THAT(message([](Json& json) { json["claims"][1]["case"] = "other"; }),
-              HasSubstr("claims[1].case: 'other' is no case of this verdict"));
+              HasSubstr("claims[1].case: 'other' is not a case of this verdict"));
   EXPECT_THAT(message([](Json& json) { json["claims"][0]["reference"] = "other"; }),
-              HasSubstr("claims[0].reference: is no reference of this verdict"));
+              HasSubstr("claims[0].reference: is not a reference of this verdict"));
   EXPECT_THAT(message([](Json& json) { json["findings"][0]["claim"] = "loss"; }),
               HasSubstr("findings[0].claim: 'loss' is no claim of its case"));
   EXPECT_THAT(message([](Json& json) { json["mode"] = "both"; }),

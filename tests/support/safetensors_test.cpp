@@ -204,7 +204,7 @@ TEST_F(TensorFilesTest, ATensorStandsInOneOfThem) {
 
 TEST_F(TensorFilesTest, AnIndexNamesFilesOfItsOwnFolder) {
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "../other.safetensors"}})");
-  EXPECT_THAT(refusal_of_model(), HasSubstr("tensor a: names no file of this folder"));
+  EXPECT_THAT(refusal_of_model(), HasSubstr("tensor a: names a file that is not in this folder"));
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "other.safetensors"}})");
   EXPECT_THAT(refusal_of_model(), HasSubstr("should be in other.safetensors, which is missing"));
   for (const char* index : {"[]", "{}", R"({"weight_map": []})"}) {

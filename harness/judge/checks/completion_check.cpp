@@ -64,23 +64,24 @@ class Completion {
     const std::string name = "rank " + std::to_string(rank.rank);
     step_ = last_step(rank.rank);
     if (!rank.exit) {
-      return report(
-          rank.rank, name, "exit.json", "none",
-          fmt::format("{} left no exit.json: it was killed, or is still running, after {} complete steps "
-                      "(manifest.json: world_size {}){}",
-                      name, progress(rank.rank).whole_steps, record.manifest.world_size, errors_beside(record, rank)));
+      return report(rank.rank, name, "exit.json", "none",
+                    fmt::format("{} left no exit.json: it was killed, or is still running, after {} complete steps "
+                                "(manifest.json: world_size {}){}",
+                                name, progress(rank.rank).whole_steps, record.manifest.world_size,
+                                errors_of_others(record, rank)));
     }
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
-      return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,
-                    fmt::format("{} ended with status {}, code {}{}{}{}", name, rank.exit->status, rank.exit->code,
-                                rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action,
-                                rank.exit->where.empty() ? "" : ": " + rank.exit->where, errors_beside(record, rank)));
+      return report(
+          rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,
+          fmt::format("{} ended with status {}, code {}{}{}{}", name, rank.exit->status, rank.exit->code,
+                      rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action,
+                      rank.exit->where.empty() ? "" : ": " + rank.exit->where, errors_of_others(record, rank)));
     }
     inspect_last_action(rank);
   }
 
-  /// "; rank 1: train.py:45: ValueError ...": the cause may be another rank's, whose end this one met.
-  static std::string errors_beside(const Record& record, const RankRecord& rank) {
+  /// "; rank 1: train.py:45: ValueError ...": the cause may be on another rank, whose end made this one fail.
+  static std::string errors_of_others(const Record& record, const RankRecord& rank) {
     constexpr int most_quoted = 3;
     int quoted = 0;
     std::string words;

@@ -107,7 +107,7 @@ class ConformanceCheck : public StepCheck {
     }
     if (!evidence_.plan.schedule_csv.empty() && *evidence_.candidate.schedule_csv != evidence_.plan.schedule_csv) {
       structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), manifest.schedule_digest,
-                fmt::format("the digest is not that of the file {}", evidence_.plan.schedule));
+                fmt::format("this is not the digest of the file {}", evidence_.plan.schedule));
     }
     order_of_summing(list);
     for (const auto& stage : evidence_.stages.stages) {

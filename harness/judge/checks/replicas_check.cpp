@@ -372,8 +372,8 @@ CheckDescriptor replicas_check() {
               "the [records of all pipelines](record-format.md#one-pipeline-of-several) in one folder. Every other "
               "check runs for each place and names it.",
           .cannot_see =
-              "a sum over places that is wrong in all of them (`gradients`, against a correct reference); whether "
-              "context parallel places are fed parts of the same rows; buffers, which may differ.",
+              "a sum over places that is wrong in all of them (`gradients`); whether context parallel places are fed "
+              "parts of the same rows; buffers, which may differ.",
           .level = RecordLevel::full,
           .needs = {"parameters", "moments"},
           .not_applicable = one_pipeline,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tied_weights: the copies of a tied weight on several stages, in the candidate's record alone. So it also judges what
-// no comparison with the reference reaches: after another start, behind another norm, and within limits.
+// tied_weights: the copies of a tied weight on several stages, in the candidate's record only. So it also judges steps
+// that are not compared with the reference in bits: after another start, another norm, and within limits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 namespace plumbline::judging {
 namespace {
 
-/// Of one copy.
 struct CopyPlace {
   std::string name;
   std::int64_t stage = 0, rank = 0;

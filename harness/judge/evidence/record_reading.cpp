@@ -127,7 +127,7 @@ void RecordReading::read_to_end() {
   while (const auto step = next_step()) go_to(*step);
 }
 
-RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference) {
+RecordReading read_reference_for(const RecordReading& candidate, const std::filesystem::path& reference) {
   return RecordReading(reference, candidate.record() ? candidate.record()->first_step : 0);
 }
 

@@ -110,7 +110,7 @@ class RecordReading {
 };
 
 /// Opens a candidate's reference, from the candidate's first step on.
-RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference);
+RecordReading read_reference_for(const RecordReading& candidate, const std::filesystem::path& reference);
 
 /// The smallest next step of all readings.
 std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::optional<std::int64_t> other);

@@ -175,15 +175,15 @@ class ExpectedTensors {
     const bool excused_here = was_not_applied() || excused(now_.cell.reference, rules_of(column_).kind, now_.step);
     fact.value_optional = theirs.empty() && excused_here;
     fact.if_either = was_not_applied() || (theirs.empty() && (excused_here || may_be_in_neither(parameter)));
-    bool held = false;
+    bool found = false;
     for (const StageEntry& stage : now_.cell.stages.stages) {
       if (std::ranges::find(stage.units, parameter.unit) == stage.units.end()) continue;
-      held = true;
+      found = true;
       fact.place = {stage.rank, stage.stage};
       expected.push_back(fact);
     }
     fact.place = {};
-    if (!held) expected.push_back(fact);  // nowhere, so that it is found missing
+    if (!found) expected.push_back(fact);  // nowhere, so that it is found missing
   }
 
  private:

@@ -280,14 +280,14 @@ std::string why_not_its_own(const Calibration& calibration) {
   Calibration whole = calibration;
   set_limits(whole);
   if (calibration.factor != whole.factor) {
-    return fmt::format("its factor is {}, its left_out makes {}", short_text(calibration.factor),
+    return fmt::format("its factor is {}, but its left_out gives {}", short_text(calibration.factor),
                        short_text(whole.factor));
   }
   for (const auto& [item, limit] : calibration.limits) {
     const Limit& made = whole.limits.at(item);
-    const auto differs = [&, &item = item](const char* what, double stands, double follows) {
-      return fmt::format("{} of step {}: its {} is {}, its own numbers give {}", item.name, item.step, what,
-                         short_text(stands), short_text(follows));
+    const auto differs = [&, &item = item](const char* what, double recorded, double computed) {
+      return fmt::format("{} of step {}: its {} is {}, but its own numbers give {}", item.name, item.step, what,
+                         short_text(recorded), short_text(computed));
     };
     if (limit.pooled != made.pooled) return differs("pooled", limit.pooled, made.pooled);
     if (limit.limit != made.limit) return differs("limit", limit.limit, made.limit);

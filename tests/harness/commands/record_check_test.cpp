@@ -58,7 +58,7 @@ TEST(RecordCheck, NamesFileRankStepAndWhatWasExpected) {
 TEST(RecordCheck, AFolderWithoutARecordIsAnInputError) {
   const TemporaryFolder folder;
   EXPECT_THAT(testing::error_of<InputError>([&] { check_record(folder / "nothing"); }),
-              HasSubstr("nothing: is not a folder; give the folder that holds manifest.json"));
+              HasSubstr("nothing: is not a folder; give the folder that contains manifest.json"));
 }
 
 TEST(RecordCheck, CountsTheStepsOfAResumedRun) {

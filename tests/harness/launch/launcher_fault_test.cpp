@@ -53,7 +53,7 @@ This usually is caused by:
 
 TEST(LauncherFault, SlotMessagesAreIgnoredOnceARankWasSeen) {
   LauncherSight well = sight();
-  well.said = few_slots;
+  well.errors = few_slots;
   EXPECT_EQ(fault(well), "none");
 }
 
@@ -80,7 +80,7 @@ TEST(LauncherFault, ATrainerThatDiedBeforeItCouldBeSeenIsNotTheLaunchersFault) {
                            "mpirun noticed that process rank 0 with PID 1 on node n exited on signal 11\n",
                            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n",
                            "srun: error: n1: task 0: Exited with exit code 7\n"}) {
-    quick.said = said;
+    quick.errors = said;
     EXPECT_EQ(fault(quick), "none") << said;
   }
 }
@@ -88,7 +88,7 @@ TEST(LauncherFault, ATrainerThatDiedBeforeItCouldBeSeenIsNotTheLaunchersFault) {
 TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
   LauncherSight full = nothing_seen();
   full.exit_code = 1;
-  full.said = few_slots;
+  full.errors = few_slots;
 
   EXPECT_EQ(fault(full),
             "mpirun has too few slots for 3 ranks; it printed: There are not enough slots available in the system to "
@@ -115,7 +115,7 @@ TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
 
   alone.world_size.reset();
   alone.any_rank = false;
-  alone.said = "plumbline-pipeline: MPICH's mpirun started 3 processes, each alone in its MPI world: mend it\n----\n";
+  alone.errors = "plumbline-pipeline: MPICH's mpirun started 3 processes, each alone in its MPI world: mend it\n----\n";
   EXPECT_EQ(fault(alone), "MPICH's mpirun started 3 processes, each alone in its MPI world: mend it")
       << "a trainer's own words";
 }
@@ -125,7 +125,7 @@ TEST(LauncherFault, AnMpiThatRefusesTheLauncherIsQuoted) {
   refused.any_rank = false;
   refused.exit_code = 16;
   // MPICH 5.0.2 under the mpirun of Open MPI 5.0.11
-  refused.said = R"(Abort(203048208): Fatal error in internal_Init_thread: Internal MPI error!, error stack:
+  refused.errors = R"(Abort(203048208): Fatal error in internal_Init_thread: Internal MPI error!, error stack:
 MPIR_pmi_init(225)..............:
 check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI version PMIx. Aborting.
 prterun detected that one or more processes exited with non-zero status,
@@ -151,7 +151,7 @@ TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
   EXPECT_THAT(fault(none), AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("it printed nothing"),
                                  HasSubstr("Run the command in out/launches/a/command.txt by hand")));
 
-  none.said = banner;
+  none.errors = banner;
   EXPECT_THAT(fault(none),
               AllOf(HasSubstr("it printed: ORTE was unable to reliably start one or more daemons. This usually"),
                     HasSubstr("on one or more nodes."), Not(HasSubstr("----"))));
@@ -166,7 +166,7 @@ TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
   full.requested = 1;
   const std::string words = "srun: error: Unable to create step for job 1: More processors requested than permitted";
   for (const char* behind : {"", "\n", "\n\nmore\n"}) {
-    full.said = words + behind;
+    full.errors = words + behind;
     EXPECT_EQ(fault(full).find("mpirun has too few slots for one rank; it printed: " + words + ". Add"), 0U);
   }
 }
@@ -174,16 +174,16 @@ TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
 TEST(LauncherFault, ALongBannerIsCutOff) {
   LauncherSight none = nothing_seen();
   none.exit_code = 1;
-  none.said = "\n \t\n" + std::string(400, 'x') + "\n";
+  none.errors = "\n \t\n" + std::string(400, 'x') + "\n";
   EXPECT_THAT(fault(none), HasSubstr("it printed: " + std::string(400, 'x') + ". Run"));
-  none.said = std::string(300, 'x') + "\n" + std::string(300, 'y') + "\nmore\n";
+  none.errors = std::string(300, 'x') + "\n" + std::string(300, 'y') + "\nmore\n";
   EXPECT_THAT(fault(none),
               HasSubstr("it printed: " + std::string(300, 'x') + " " + std::string(99, 'y') + " .... Run"));
 }
 
 TEST(LauncherFault, AFolderThatHoldsAnotherRunIsNoFaultOfTheLauncher) {
   LauncherSight occupied = sight();
-  occupied.said = "plumbline-pipeline: out: is not empty, so it may hold another run; nothing was overwritten\n";
+  occupied.errors = "plumbline-pipeline: out: is not empty, so it may hold another run; nothing was overwritten\n";
   occupied.processes = 1;
   EXPECT_EQ(fault(occupied), "none") << "one process alone knows of no other";
   occupied.processes = 3;

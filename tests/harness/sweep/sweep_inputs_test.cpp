@@ -10,7 +10,7 @@ namespace {
 class InputsOfASweep : public ::testing::Test {
  protected:
   InputsOfASweep() {
-    for (const char* name : {"one", "other"}) files_.held_hash_of(folder_.file(name, "program"));
+    for (const char* name : {"one", "other"}) files_.fixed_hash_of(folder_.file(name, "program"));
   }
   std::string refusal() {
     return error_of<SystemError>([&] { files_.require_unchanged(); });
@@ -55,7 +55,7 @@ TEST_F(InputsOfASweep, AFileOfTheSameSizeIsReadAgainIfItsTimeOrPlaceDiffers) {
 
 TEST_F(InputsOfASweep, ARepeatedQuestionGetsTheFirstAnswer) {
   const std::string first = files_.hash_of(folder_.file("settings", "as read"));
-  EXPECT_EQ(files_.held_hash_of(folder_.file("settings", "as edited")), first);
+  EXPECT_EQ(files_.fixed_hash_of(folder_.file("settings", "as edited")), first);
   EXPECT_THAT(refusal(), HasSubstr("/settings changed after the sweep began"));
 }
 
@@ -69,7 +69,7 @@ TEST_F(InputsOfASweep, AnInputThatIsNotWatchedMayChange) {
 TEST_F(InputsOfASweep, AModelInSeveralFilesChangesWithAnyOfThem) {
   folder_.file("model/1.safetensors", "weights");
   folder_.file("model/2.safetensors", "weights");
-  files_.held_hash_of(folder_ / "model");
+  files_.fixed_hash_of(folder_ / "model");
   EXPECT_NO_THROW(files_.require_unchanged());
 
   folder_.file("model/2.safetensors", "WEIGHTS");

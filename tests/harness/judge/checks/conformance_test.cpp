@@ -67,7 +67,7 @@ TEST(Conformance, AnotherListThanTheRequestedFile) {
   cell.plan.schedule = "mine.csv";
   cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
 
-  expect_red(cell, {"conformance"}, {.words = "the digest is not that of the file mine.csv"});
+  expect_red(cell, {"conformance"}, {.words = "this is not the digest of the file mine.csv"});
 }
 
 TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {

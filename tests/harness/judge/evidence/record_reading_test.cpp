@@ -72,11 +72,12 @@ TEST(RecordReading, TakesAReferenceFromTheStepThatTheCandidateBeginsWith) {
   begin_with_second_step(cell.candidate);
   const RecordReading candidate(cell.write_candidate());
 
-  const RecordReading reference = read_beside(candidate, cell.write_reference());
-  const RecordReading beside_nothing = read_beside(RecordReading("no such record"), cell.folder / "reference");
+  const RecordReading reference = read_reference_for(candidate, cell.write_reference());
+  const RecordReading without_candidate =
+      read_reference_for(RecordReading("no such record"), cell.folder / "reference");
 
   EXPECT_EQ(reference.record()->first_step, 1);
-  EXPECT_EQ(beside_nothing.record()->first_step, 0);
+  EXPECT_EQ(without_candidate.record()->first_step, 0);
 }
 
 TEST(RecordReading, TheNextStepIsTheRemainingReadings) {
