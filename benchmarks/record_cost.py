@@ -27,6 +27,7 @@ import train  # noqa: E402
 
 # What a function called by the recorder is counted as, by the first of these words in its name or file; the rest is Python for each tensor and call.
 GROUPS = {
+    "compiled pass": ("native.py measured",),  # digest and statistics together, by plumbline-measure.so
     "hash": ("xxhash", "_xxhash", "'update'", "xxh3"),
     "CSV": ("writerows", "flush", "_csv", "csv.py", "io.open"),
     "waiting": ("lock", "wait", "result"),
@@ -116,8 +117,8 @@ def profile(width, rounds):
     found = dict.fromkeys((*GROUPS, "Python"), 0.0)
     for (file, _, name), (_, _, own, _, callers) in pstats.Stats(profiler).stats.items():
         ours = own if is_ours(file) else sum(one[2] for (caller, _, _), one in callers.items() if is_ours(caller))
-        words = name if file == "~" else f"{file} {name}"
-        group = next((group for group, parts in GROUPS.items() if "plumbline" not in file and any(part in words for part in parts)), "Python")
+        words = name if file == "~" else f"{file} {name}" if "/plumbline/" not in file or file.endswith("native.py") else ""
+        group = next((group for group, parts in GROUPS.items() if any(part in words for part in parts)), "Python")
         found[group] += ours / rounds
     return found
 

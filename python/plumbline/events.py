@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any, Callable, Iterable
 
 from . import clipping, manifest, meshes, training
@@ -118,14 +119,15 @@ class Events(Settings):
         if self._rows is not None and cells[0] in self._chosen:
             self._rows.boundary(now.number, microbatch, direction, *cells)
 
-    def _write_tensors(self, step: int, rows: Iterable[TensorRow], same: Any = None) -> list[Any] | None:
-        """Returns the last row. `same`: a row of the same tensor."""
-        row = None
-        for kind, name, stage, tensor, rate in rows:
-            part = self.parts.own(name, tensor) if name in self._chosen else None
-            if part is not None and self._rows is not None:
-                row = self._rows.tensor(step, kind, name, stage, part, rate, same)
-        return row
+    def _write_tensors(self, step: int, rows: Iterable[TensorRow], known: Iterable[Any] = itertools.repeat(None)) -> list[Any]:
+        """Returns for each row what is known of its tensor; None if it is not recorded. `known`: for each row what is known of it already."""
+        assert self._rows is not None
+        chosen = [(row, self.parts.own(row[1], row[3]) if row[1] in self._chosen else None, same) for row, same in zip(rows, known)]
+        measured = self._rows.measured([part for _, part, same in chosen if part is not None and same is None])
+        found = []
+        for (kind, name, stage, _, rate), part, same in chosen:
+            found.append(None if part is None else self._rows.tensor(step, kind, name, stage, part, rate, next(measured) if same is None else same))
+        return found
 
     def _set_loss(self, loss: Any, microbatch: int) -> None:
         loss = meshes.local(loss)
@@ -166,14 +168,17 @@ class Events(Settings):
         now = self._in_step("applied")
         require_updated(self.stages, self._optimizers)
         held = training.held_by(optimizer)
+        rows: list[TensorRow] = []
+        known = []
         for stage in self.stages:
             for name, parameter in stage.parameters:
                 gradient = stage.applied(parameter) if id(stage.master(parameter)) in held and (stage.number, name) not in now.applied else None
                 if gradient is not None:
                     now.applied.add((stage.number, name))
-                    before, row = taken.get((stage.number, name), (None, None))
-                    rows = [("applied", name, stage.number, shaped_as(parameter, gradient), None)]
-                    self._write_tensors(now.number, rows, row if before is gradient else None)
+                    before, found = taken.get((stage.number, name), (None, None))
+                    rows.append(("applied", name, stage.number, shaped_as(parameter, gradient), None))
+                    known.append(found if before is gradient else None)
+        self._write_tensors(now.number, rows, known)
 
     def _begin_gradients(self, now: CurrentStep) -> None:
         if now.gradients_taken:
@@ -188,13 +193,10 @@ class Events(Settings):
                 now.untaken.setdefault(owner, []).append((stage, name, parameter))
 
     def _take_gradients(self, now: CurrentStep, owner: int) -> Taken:
-        taken = {}
-        for stage, name, parameter in now.untaken.pop(owner, ()):
-            gradient = stage.gradient(parameter)
-            if gradient is not None:
-                rows = [("gradient", name, stage.number, shaped_as(parameter, gradient), None)]
-                taken[stage.number, name] = gradient, self._write_tensors(now.number, rows)
-        return taken
+        gradients = [(stage, name, parameter, stage.gradient(parameter)) for stage, name, parameter in now.untaken.pop(owner, ())]
+        there = [(stage.number, name, parameter, gradient) for stage, name, parameter, gradient in gradients if gradient is not None]
+        found = self._write_tensors(now.number, [("gradient", name, stage, shaped_as(parameter, one), None) for stage, name, parameter, one in there])
+        return {(stage, name): (gradient, row) for (stage, name, _, gradient), row in zip(there, found)}
 
     def norm(self, norm: Any, coefficient: Any = None) -> Any:
         """Records the global norm and the factor of the gradients, each a number or a tensor of one element. Returns the norm to clip by: the one

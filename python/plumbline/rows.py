@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import pathlib
+import sys
 import time
-from typing import Any, TextIO
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Iterator, TextIO
 
 import numpy
 
 from . import digests, position_sums
 from .digests import number_text
 from .dumps import write_dump
-from .elements import INFINITY, Form, form_of, is_torch, plain
+from .elements import INFINITY, Form, form_of, is_torch, plain, size_in_bytes
 from .statistics import Statistics
 from .meshes import held
 
@@ -28,7 +31,8 @@ COLUMNS = {
     "steps": "step,loss,gradient_norm,clip_coefficient,updated,learning_rate,tokens,valid_tokens,seconds",
 }
 
-
+THREADS = 4  # each may hold a copy of elements.BLOCK_BYTES
+FOR_THREADS = 16 << 20  # bytes of tensors that take longer than starting threads
 IF_ANY = ("norms",)  # tables whose file is made by their first row
 
 
@@ -78,19 +82,34 @@ class Rows:
     def _clock(self) -> int:
         return time.monotonic_ns() - self._origin
 
-    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, same: Any = None) -> Any:
-        """Returns what is known of the tensor. `rate`: the learning rate of a parameter's update. `same`: what is known of the same tensor."""
+    def measured(self, tensors: list[Any]) -> Iterator[Any]:
+        """What `tensor` finds in each. Large ones on the host are measured by as many threads as torch computes with, at most THREADS."""
+        if self.level == "summary":
+            return itertools.repeat(None)
+        threads = 1
+        if sum(map(size_in_bytes, tensors)) >= FOR_THREADS and all(is_torch(one) and one.device.type == "cpu" for one in tensors):
+            threads = min(THREADS, sys.modules["torch"].get_num_threads())
+        return self._measured_by(threads, tensors) if threads > 1 else map(self._measured, tensors)
+
+    def _measured_by(self, threads: int, tensors: list[Any]) -> Iterator[Any]:
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(self._measured, tensors)
+
+    def _measured(self, tensor: Any) -> Any:
+        return self._on_device(tensor, True) or _cells(*self._digests.measured(tensor))
+
+    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None, found: Any = None) -> Any:
+        """`rate`: the learning rate of a parameter's update. `found`: what is known of the tensor. Returns what is known of it now."""
         if self.level == "summary":
             return None
-        if same is None:
-            same = self._on_device(tensor, True) or _cells(*self._digests.measured(tensor))
+        found = self._measured(tensor) if found is None else found
         self._keep(f"{kind}/{name}", tensor)
         head, tail = [step, kind, name, stage], [number_text(rate)]
-        if isinstance(same, list):
-            self.add("tensors", *head, *same, *tail)
+        if isinstance(found, list):
+            self.add("tensors", *head, *found, *tail)
         else:
-            self._later.append(("tensors", head, same, tail))
-        return same
+            self._later.append(("tensors", head, found, tail))
+        return found
 
     def boundary(
         self, step: int, microbatch: int, direction: str, cut: str, from_stage: int | None, to_stage: int | None, side: str, peer: int | None, tensor: Any

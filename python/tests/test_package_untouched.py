@@ -16,9 +16,11 @@ import traceback
 import types
 import unittest
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import plumbline
+from plumbline import rows
 from plumbline.rows import Rows
 
 if importlib.util.find_spec("torch") is None:
@@ -205,6 +207,20 @@ class UntouchedTest(unittest.TestCase):
         outer = next(frame for frame in reversed(frames) if frame.name == "train")
         expected = f"{frames[-1].filename}:{frames[-1].lineno}: ZeroDivisionError: its own (from {outer.filename}:{outer.lineno})"
         self.assertEqual(self.ended("0")["where"], expected)
+
+    def test_several_threads_write_the_rows_of_one(self):
+        before = torch.get_num_threads()
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            try:
+                with mock.patch.object(rows, "FOR_THREADS", 0), mock.patch.object(rows, "ThreadPoolExecutor", wraps=ThreadPoolExecutor) as pool:
+                    Trainer().recorded(self.folder / str(threads)).train()
+            finally:
+                torch.set_num_threads(before)
+            self.assertEqual({call.args[0] for call in pool.call_args_list}, {threads} - {1})
+        one, three = ((self.folder / threads / "rank-0" / "tensors.csv").read_text() for threads in "13")
+        self.assertEqual(one, three)
+        self.assertGreater(len(one.splitlines()), 4 * 5 * STEPS)
 
     def test_a_step_without_an_update_is_written_and_judged_by_its_parameters(self):
         trainer = Trainer(lambda step, trainer: "no update" if step == 1 else None).recorded(self.folder / "one")
