@@ -100,8 +100,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="plumbline-accounting-") as folder:
         scratch = pathlib.Path(folder)
         run = scratch / "run.toml"
-        text = (ROOT / "fixtures/runs/bench-256.toml").read_text().replace("bench-256", args.model).replace('"../', f'"{ROOT}/fixtures/')
-        run.write_text(text.replace("[pipeline]", '[pipeline]\ngranularity = "half"'))
+        run.write_text((ROOT / "fixtures/runs/bench-256.toml").read_text().replace("bench-256", args.model).replace('"../', f'"{ROOT}/fixtures/'))
         records = {name: scratch / name for name in ("reference", *args.schedules.split(","))}
         found = {name: [] for name in records}
         for _ in range(args.rounds):

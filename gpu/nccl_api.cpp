@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu/nccl_api.hpp"
-
+// Implements the NCCL transport's NCCL interface with libnccl.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -10,6 +9,7 @@
 #include <stdexcept>
 
 #include "gpu/check.hpp"
+#include "pipeline/transport/nccl/gpu_api.hpp"
 
 namespace plumbline {
 namespace {
@@ -52,83 +52,88 @@ const char* kept_name(const std::string& name) {
   return names.insert(name).first->c_str();
 }
 
+class NcclLibrary final : public NcclApi {
+ public:
+  int version() override {
+    int version = 0;
+    check_nccl(ncclGetVersion(&version), "ncclGetVersion");
+    return version;
+  }
+
+  std::string unique_id() override {
+    ncclUniqueId id;
+    check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    return {id.internal, sizeof id.internal};
+  }
+
+  NcclCommunicator init_rank(const std::string& bytes, int ranks, int rank, const NcclConfig& wanted) override {
+    ncclUniqueId id;
+    if (bytes.size() != sizeof id.internal) {
+      throw GpuError("ncclCommInitRankConfig",
+                     "an id of " + std::to_string(bytes.size()) + " bytes, not " + std::to_string(sizeof id.internal));
+    }
+    std::memcpy(id.internal, bytes.data(), sizeof id.internal);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    if (!wanted.name.empty()) config.commName = kept_name(wanted.name);
+    if (wanted.max_ctas > 0) config.maxCTAs = wanted.max_ctas;
+    ncclComm_t communicator = nullptr;
+    const ncclResult_t result = ncclCommInitRankConfig(&communicator, ranks, id, rank, &config);
+    try {
+      check_nccl(result, "ncclCommInitRankConfig", communicator);
+    } catch (const GpuError&) {
+      if (communicator != nullptr) static_cast<void>(ncclCommAbort(communicator));
+      throw;
+    }
+    return NcclCommunicator{reinterpret_cast<std::uintptr_t>(communicator)};
+  }
+
+  NcclState state(NcclCommunicator communicator) override {
+    ncclResult_t result = ncclSuccess;
+    check_nccl(ncclCommGetAsyncError(real(communicator), &result), "ncclCommGetAsyncError", real(communicator));
+    if (result == ncclSuccess) return {NcclProgress::done, {}};
+    if (result == ncclInProgress) return {NcclProgress::busy, {}};
+    std::string text = ncclGetErrorString(result);
+    const char* last = ncclGetLastError(real(communicator));
+    if (last != nullptr && *last != '\0') text += std::string(" (") + last + ")";
+    return {NcclProgress::failed, text};
+  }
+
+  void group_start() override { check_nccl(ncclGroupStart(), "ncclGroupStart"); }
+
+  NcclProgress group_end() override {
+    const ncclResult_t result = ncclGroupEnd();
+    check_nccl(result, "ncclGroupEnd");
+    return result == ncclInProgress ? NcclProgress::busy : NcclProgress::done;
+  }
+
+  void send(const void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+            GpuStream stream) override {
+    check_nccl(ncclSend(data, count, real(type), peer, real(communicator), real(stream)), "ncclSend",
+               real(communicator));
+  }
+
+  void receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+               GpuStream stream) override {
+    check_nccl(ncclRecv(data, count, real(type), peer, real(communicator), real(stream)), "ncclRecv",
+               real(communicator));
+  }
+
+  void finalize(NcclCommunicator communicator) override {
+    check_nccl(ncclCommFinalize(real(communicator)), "ncclCommFinalize", real(communicator));
+  }
+
+  void destroy(NcclCommunicator communicator) noexcept override {
+    static_cast<void>(ncclCommDestroy(real(communicator)));
+  }
+
+  void abort(NcclCommunicator communicator) noexcept override { static_cast<void>(ncclCommAbort(real(communicator))); }
+};
+
 }  // namespace
-
-int NcclLibrary::version() {
-  int version = 0;
-  check_nccl(ncclGetVersion(&version), "ncclGetVersion");
-  return version;
-}
-
-std::string NcclLibrary::unique_id() {
-  ncclUniqueId id;
-  check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  return {id.internal, sizeof id.internal};
-}
-
-NcclCommunicator NcclLibrary::init_rank(const std::string& bytes, int ranks, int rank, const NcclConfig& wanted) {
-  ncclUniqueId id;
-  if (bytes.size() != sizeof id.internal) {
-    throw GpuError("ncclCommInitRankConfig",
-                   "an id of " + std::to_string(bytes.size()) + " bytes, not " + std::to_string(sizeof id.internal));
-  }
-  std::memcpy(id.internal, bytes.data(), sizeof id.internal);
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  if (!wanted.name.empty()) config.commName = kept_name(wanted.name);
-  if (wanted.max_ctas > 0) config.maxCTAs = wanted.max_ctas;
-  ncclComm_t communicator = nullptr;
-  const ncclResult_t result = ncclCommInitRankConfig(&communicator, ranks, id, rank, &config);
-  try {
-    check_nccl(result, "ncclCommInitRankConfig", communicator);
-  } catch (const GpuError&) {
-    if (communicator != nullptr) static_cast<void>(ncclCommAbort(communicator));
-    throw;
-  }
-  return NcclCommunicator{reinterpret_cast<std::uintptr_t>(communicator)};
-}
-
-NcclState NcclLibrary::state(NcclCommunicator communicator) {
-  ncclResult_t result = ncclSuccess;
-  check_nccl(ncclCommGetAsyncError(real(communicator), &result), "ncclCommGetAsyncError", real(communicator));
-  if (result == ncclSuccess) return {NcclProgress::done, {}};
-  if (result == ncclInProgress) return {NcclProgress::busy, {}};
-  std::string text = ncclGetErrorString(result);
-  const char* last = ncclGetLastError(real(communicator));
-  if (last != nullptr && *last != '\0') text += std::string(" (") + last + ")";
-  return {NcclProgress::failed, text};
-}
-
-void NcclLibrary::group_start() {
-  check_nccl(ncclGroupStart(), "ncclGroupStart");
-}
-
-NcclProgress NcclLibrary::group_end() {
-  const ncclResult_t result = ncclGroupEnd();
-  check_nccl(result, "ncclGroupEnd");
-  return result == ncclInProgress ? NcclProgress::busy : NcclProgress::done;
-}
-
-void NcclLibrary::send(const void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
-                       GpuStream stream) {
-  check_nccl(ncclSend(data, count, real(type), peer, real(communicator), real(stream)), "ncclSend", real(communicator));
-}
-
-void NcclLibrary::receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
-                          GpuStream stream) {
-  check_nccl(ncclRecv(data, count, real(type), peer, real(communicator), real(stream)), "ncclRecv", real(communicator));
-}
-
-void NcclLibrary::finalize(NcclCommunicator communicator) {
-  check_nccl(ncclCommFinalize(real(communicator)), "ncclCommFinalize", real(communicator));
-}
-
-void NcclLibrary::destroy(NcclCommunicator communicator) noexcept {
-  static_cast<void>(ncclCommDestroy(real(communicator)));
-}
-
-void NcclLibrary::abort(NcclCommunicator communicator) noexcept {
-  static_cast<void>(ncclCommAbort(real(communicator)));
-}
-
 }  // namespace plumbline
+
+extern "C" plumbline::NcclApi* plumbline_nccl_api() {
+  static plumbline::NcclLibrary one;  // lives until the process ends
+  return &one;
+}

@@ -43,8 +43,6 @@ struct LlamaConfig {
   std::string saved_dtype;
   std::vector<std::string> ignored_keys;  ///< keys of the file that do not affect training
   Json source;                            ///< the file's content, for the manifest
-  /// No key of the file: attention and MLP of a layer are units of their own (run file, `pipeline.granularity`).
-  bool halves = false;
 
   std::int64_t attention_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }

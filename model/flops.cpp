@@ -26,22 +26,6 @@ double layer_flops(const LlamaConfig& config, const std::vector<std::int64_t>& r
   return flops;
 }
 
-double attention_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
-  const auto hidden = static_cast<double>(config.hidden_size);
-  const auto queries = static_cast<double>(config.heads * config.head_dim);
-  const auto keys = static_cast<double>(config.kv_heads * config.head_dim);
-  double flops = 6 * (2 * hidden * queries + 2 * hidden * keys) * total_tokens(row_lengths);
-  for (const std::int64_t length : row_lengths) {
-    flops += 14 * static_cast<double>(length) * static_cast<double>(length) * queries;
-  }
-  return flops;
-}
-
-double mlp_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
-  const double weights = 3 * static_cast<double>(config.hidden_size) * static_cast<double>(config.intermediate_size);
-  return 6 * weights * total_tokens(row_lengths);
-}
-
 double head_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths) {
   const auto hidden = static_cast<double>(config.hidden_size);
   const auto vocabulary = static_cast<double>(config.vocab_size);

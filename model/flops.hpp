@@ -13,12 +13,6 @@ namespace plumbline {
 /// x head size) per row of S tokens for the two products of causal attention (half of the square is masked). The
 /// backward pass costs twice that in every unit, so it does not affect the partition.
 double layer_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);
-/// FLOPs of a layer's halves over all rows, forward and backward: 6 per weight and token, and for attention 14 S^2
-/// (heads x head size) per row of S tokens: two products forward and five backward, which recomputes the scores, of the
-/// whole square. Measured on a CPU (hidden 256, rows of 128) attention is 41 % of a layer, by this count 34 %, by
-/// forward FLOPs of half the square 30 %, which puts too much on its stage.
-double attention_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);
-double mlp_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);
 /// Forward FLOPs of norm, lm_head and loss over all rows: 2 H V per token, 4 H for the norm, 5 V for the softmax of the
 /// logits.
 double head_flops(const LlamaConfig& config, const std::vector<std::int64_t>& row_lengths);

@@ -80,9 +80,8 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
   head_.weight = find(parameters_, head_weight);
   for (std::int64_t number = units.first; number < units.end; ++number) {
     const Unit unit = unit_at(config, number);
-    if (unit.kind != UnitKind::layer && unit.kind != UnitKind::attention && unit.kind != UnitKind::mlp) continue;
+    if (unit.kind != UnitKind::layer) continue;
     if (layers_.empty()) first_layer_ = unit.layer;
-    if (std::ssize(layers_) > unit.layer - first_layer_) continue;  // its second half
     layers_.push_back(bind_layer(parameters_, unit.layer));
   }
 }
@@ -128,8 +127,7 @@ void LlamaSlice::allocate_gradients() {
 
 void LlamaSlice::prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in) {
   const bool long_enough = tables_.cos.defined() && tables_.cos.size(0) >= longest_sequence;
-  const auto attends = [](const DecoderLayer& layer) { return layer.self_attn.q_proj.weight.defined(); };
-  if (std::ranges::any_of(layers_, attends) && !long_enough) {
+  if (!layers_.empty() && !long_enough) {
     // Computed on the CPU for every device, so that the bits do not depend on a device's sine and cosine.
     const RopeTables made =
         make_rope_tables(config_, longest_sequence, made_in.value_or(c10::typeMetaToScalarType(options_.dtype())));
@@ -144,31 +142,24 @@ at::Tensor LlamaSlice::forward_unit(std::int64_t number, const at::Tensor& input
   return forward(unit_at(config_, number), input);
 }
 
-const DecoderLayer* LlamaSlice::layer_of(Unit unit) const {
-  const std::int64_t index = unit.layer - first_layer_;
-  if (index < 0 || index >= std::ssize(layers_)) return nullptr;
-  const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
-  const bool attention = layer.input_layernorm.defined(), mlp = layer.post_attention_layernorm.defined();
-  const bool held = (attention || unit.kind == UnitKind::mlp) && (mlp || unit.kind == UnitKind::attention);
-  return held ? &layer : nullptr;
-}
-
 at::Tensor LlamaSlice::forward(Unit unit, const at::Tensor& input) const {
   if (unit.kind == UnitKind::embedding) {
     return at::embedding(embedding_, input, config_.pad_token_id.value_or(-1));
   }
   if (unit.kind == UnitKind::norm) return rms_norm(input, norm_, config_.rms_norm_eps);
   if (unit.kind == UnitKind::head) return linear(input, head_);
-  const DecoderLayer* layer = layer_of(unit);
-  if (layer == nullptr)
-    throw std::logic_error("a part of layer " + std::to_string(unit.layer) + " is not in this slice");
-  if (unit.kind == UnitKind::mlp) return mlp_half(input, *layer, config_);
+  const std::int64_t index = unit.layer - first_layer_;
+  if (index < 0 || index >= std::ssize(layers_)) {
+    throw std::logic_error("layer " + std::to_string(unit.layer) + " is not in this slice");
+  }
+  const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
+  if (unit.kind == UnitKind::mlp) return mlp_half(input, layer, config_);
   if (!tables_.cos.defined() || tables_.cos.size(0) < input.size(1)) {
     throw std::logic_error("the RoPE tables are not prepared for rows of " + std::to_string(input.size(1)) + " tokens");
   }
   const RopeTables tables = first_positions(tables_, input.size(1));
-  return unit.kind == UnitKind::attention ? attention_half(input, *layer, config_, tables)
-                                          : decoder_layer(input, *layer, config_, tables);
+  return unit.kind == UnitKind::attention ? attention_half(input, layer, config_, tables)
+                                          : decoder_layer(input, layer, config_, tables);
 }
 
 }  // namespace plumbline

@@ -50,20 +50,17 @@ class LlamaSlice {
   /// hidden]; layers and norm keep [batch, sequence, hidden]; lm_head -> logits [batch, sequence, vocabulary].
   /// Positions start at 0 in each row. Throws std::logic_error for a unit not held and for rows longer than the tables.
   at::Tensor forward_unit(std::int64_t unit, const at::Tensor& input) const;
-  /// The same, of any unit or half of a layer whose parameters the slice has.
+  /// The same, also for half of a layer.
   at::Tensor forward(Unit unit, const at::Tensor& input) const;
 
  private:
-  /// Null if the slice has no parameters of it.
-  const DecoderLayer* layer_of(Unit unit) const;
-
   LlamaConfig config_;
   UnitRange units_;
   at::TensorOptions options_;  ///< dtype and device
   std::vector<Parameter> parameters_;
   at::Tensor embedding_;
-  std::vector<DecoderLayer> layers_;  ///< of this slice; of a half, the other's parameters are undefined
-  std::int64_t first_layer_ = 0;      ///< index of layers_[0] in the model
+  std::vector<DecoderLayer> layers_;
+  std::int64_t first_layer_ = 0;  ///< index of layers_[0] in the model
   at::Tensor norm_;
   LinearWeights head_;
   RopeTables tables_;

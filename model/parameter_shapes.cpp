@@ -16,10 +16,8 @@ struct LinearShape {
 };
 
 void add_layer(std::vector<ParameterShape>& shapes, const LlamaConfig& config, std::int64_t layer) {
-  const std::string name = "layers." + std::to_string(layer);
-  const std::string prefix = "model." + name + ".";
-  const std::string attention = config.halves ? name + ".attention" : name;
-  const std::string mlp = config.halves ? name + ".mlp" : name;
+  const std::string unit = "layers." + std::to_string(layer);
+  const std::string prefix = "model." + unit + ".";
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t inner = config.intermediate_size;
   const LinearShape linears[] = {
@@ -32,14 +30,13 @@ void add_layer(std::vector<ParameterShape>& shapes, const LlamaConfig& config, s
       {"mlp.down_proj", hidden, inner, config.mlp_bias},
   };
   for (const LinearShape& linear : linears) {
-    const std::string& unit = std::string(linear.name).starts_with("mlp.") ? mlp : attention;
     shapes.push_back({prefix + linear.name + ".weight", unit, {linear.out, linear.in}});
     if (linear.bias) {
       shapes.push_back({prefix + linear.name + ".bias", unit, {linear.out}});
     }
   }
-  shapes.push_back({prefix + "input_layernorm.weight", attention, {hidden}});
-  shapes.push_back({prefix + "post_attention_layernorm.weight", mlp, {hidden}});
+  shapes.push_back({prefix + "input_layernorm.weight", unit, {hidden}});
+  shapes.push_back({prefix + "post_attention_layernorm.weight", unit, {hidden}});
 }
 
 }  // namespace

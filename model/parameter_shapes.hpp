@@ -12,7 +12,7 @@ namespace plumbline {
 
 struct ParameterShape {
   std::string name;  ///< Hugging Face name, "model.layers.0.self_attn.q_proj.weight"
-  std::string unit;  ///< a name of unit_names(); units of halves alternate within a layer
+  std::string unit;  ///< a name of unit_names()
   std::vector<std::int64_t> shape;
 };
 

@@ -18,7 +18,7 @@ inline const char* to_text(Recompute recompute) {
   return names[static_cast<std::size_t>(recompute)];
 }
 
-/// Whether a unit of this kind, or this half of one, is recomputed as a whole: `layer` stands for both halves.
+/// Whether a unit or half of this kind is recomputed as a whole: `layer` stands for both halves.
 inline bool recomputes(Recompute recompute, UnitKind kind) {
   if (kind == UnitKind::layer) return recompute == Recompute::layer;
   if (kind == UnitKind::attention) return recompute == Recompute::layer || recompute == Recompute::attention;

@@ -17,8 +17,8 @@ namespace plumbline {
 /// flash attention, H hidden, A = heads * head_dim, K = kv_heads * head_dim, I intermediate and h heads, a float32
 /// layer saves 4 (6H + 2A + 2K + 4I + h + 2) bytes per token. In bfloat16 the norms' inputs, attention's log-sum-exp
 /// and the loss's log-probabilities are float32. The embedding saves its ids, which count as data: 0. Matrix products
-/// save 4A + h S in place of 2A + 2K and h, for rows of S. Of a layer's halves attention saves 4 (3H + 2A + 2K + h + 1)
-/// of this, the MLP the rest; recomputed, a layer or a half saves only its input. Saturates at 2^63 - 1.
+/// save 4A + h S in place of 2A + 2K and h, for rows of S. Of a layer's halves, attention saves 4 (3H + 2A + 2K + h +
+/// 1) of this, the MLP the rest; recomputed, a layer or a half saves only its input. Saturates at 2^63 - 1.
 std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype,
                          Recompute recompute = Recompute::none, std::int64_t math_sequence = 0);
 

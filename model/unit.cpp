@@ -11,11 +11,7 @@ namespace {
 constexpr std::int64_t first_layer = 1;  // after the embedding
 
 std::int64_t norm_of(const LlamaConfig& config) {
-  return first_layer + config.layers * units_per_layer(config);
-}
-
-std::int64_t head_of(const LlamaConfig& config) {
-  return norm_of(config) + 1;
+  return first_layer + config.layers;
 }
 
 bool contains(UnitRange units, std::int64_t number) {
@@ -26,22 +22,14 @@ bool contains(UnitRange units, std::int64_t number) {
 
 std::vector<std::string> unit_names(const LlamaConfig& config) {
   std::vector<std::string> names{"embed_tokens"};
-  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    const std::string name = "layers." + std::to_string(layer);
-    if (config.halves) {
-      names.push_back(name + ".attention");
-      names.push_back(name + ".mlp");
-    } else {
-      names.push_back(name);
-    }
-  }
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) names.push_back("layers." + std::to_string(layer));
   names.push_back("norm");
   names.push_back("lm_head");
   return names;
 }
 
 std::int64_t unit_count(const LlamaConfig& config) {
-  return head_of(config) + 1;
+  return norm_of(config) + 2;
 }
 
 UnitRange all_units(const LlamaConfig& config) {
@@ -55,41 +43,27 @@ Unit unit_at(const LlamaConfig& config, std::int64_t number) {
   }
   if (number == 0) return {UnitKind::embedding};
   if (number == norm_of(config)) return {UnitKind::norm};
-  if (number == head_of(config)) return {UnitKind::head};
-  const std::int64_t index = number - first_layer;
-  if (!config.halves) return {UnitKind::layer, index};
-  return {index % 2 == 0 ? UnitKind::attention : UnitKind::mlp, index / 2};
+  if (number > norm_of(config)) return {UnitKind::head};
+  return {UnitKind::layer, number - first_layer};
 }
 
 std::int64_t count(const LlamaConfig& config, UnitRange units, UnitKind kind) {
-  const std::int64_t first = std::max(units.first, first_layer) - first_layer;  // of the layers' units, counted from 0
-  const std::int64_t end = first + layers_in(config, units);
   switch (kind) {
     case UnitKind::embedding:
       return contains(units, 0) ? 1 : 0;
     case UnitKind::norm:
       return contains(units, norm_of(config)) ? 1 : 0;
     case UnitKind::head:
-      return contains(units, head_of(config)) ? 1 : 0;
+      return contains(units, norm_of(config) + 1) ? 1 : 0;
     case UnitKind::layer:
-      return config.halves ? 0 : end - first;
-    case UnitKind::attention:
-      return config.halves ? (end + 1) / 2 - (first + 1) / 2 : 0;
+      return std::max<std::int64_t>(0, std::min(units.end, norm_of(config)) - std::max(units.first, first_layer));
     default:
-      return config.halves ? end / 2 - first / 2 : 0;
+      return 0;
   }
 }
 
 bool holds(const LlamaConfig& config, UnitRange units, UnitKind kind) {
   return count(config, units, kind) > 0;
-}
-
-std::int64_t units_per_layer(const LlamaConfig& config) {
-  return config.halves ? 2 : 1;
-}
-
-std::int64_t layers_in(const LlamaConfig& config, UnitRange units) {
-  return std::max<std::int64_t>(0, std::min(units.end, norm_of(config)) - std::max(units.first, first_layer));
 }
 
 }  // namespace plumbline

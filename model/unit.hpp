@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The units of a model in order: embedding, layers or their halves, norm, head.
+// The units of a model in order: embedding, layers, norm, head.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace plumbline {
 
-/// A layer is one unit or, with LlamaConfig::halves, two: `attention` (norm, attention, residual) and `mlp` (the same).
+/// `attention` (norm, attention, residual connection) and `mlp` (the same around the MLP) are the halves of a layer,
+/// which can be recomputed separately (train.recompute). They are not units.
 enum class UnitKind : std::uint8_t { embedding, layer, attention, mlp, norm, head };
 
 struct Unit {
   UnitKind kind = UnitKind::embedding;
-  std::int64_t layer = 0;  ///< layer index, for a layer or a half of one
+  std::int64_t layer = 0;  ///< index, of a layer or half
 
   friend bool operator==(const Unit&, const Unit&) = default;
 };
@@ -28,7 +29,7 @@ struct UnitRange {
   std::int64_t size() const { return end - first; }
 };
 
-/// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head"; of halves "layers.0.attention", "layers.0.mlp", ...
+/// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head".
 std::vector<std::string> unit_names(const LlamaConfig& config);
 std::int64_t unit_count(const LlamaConfig& config);
 UnitRange all_units(const LlamaConfig& config);
@@ -38,9 +39,5 @@ Unit unit_at(const LlamaConfig& config, std::int64_t number);
 std::int64_t count(const LlamaConfig& config, UnitRange units, UnitKind kind);
 /// Whether `units` contains a unit of this kind.
 bool holds(const LlamaConfig& config, UnitRange units, UnitKind kind);
-/// Units that a layer is: 1, or 2 halves.
-std::int64_t units_per_layer(const LlamaConfig& config);
-/// Number of layers, or of their halves, in `units`.
-std::int64_t layers_in(const LlamaConfig& config, UnitRange units);
 
 }  // namespace plumbline

@@ -14,7 +14,6 @@ namespace plumbline {
 
 /// The units of each of `stages` stages, in unit_names() order; every unit is on exactly one stage. A stage in the
 /// middle may be empty (`first == end`); it forwards its input.
-/// "Layers" are half layers if the config cuts them, each of them counted:
 /// * `uniform`: layers spread evenly, extra layers on the earliest stages; with more stages than layers, one layer each
 /// on stages 1, 2, ...
 /// * `cost`: minimizes the FLOPs of the most expensive stage (the functions below; an embedding lookup costs 0) over

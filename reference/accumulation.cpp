@@ -33,12 +33,8 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
     const std::string where = path.string() + ":" + std::to_string(row.line) + ": ";
     const std::string& unit = row.cells[unit_column];
     if (!known.contains(unit)) {
-      const bool of_layers = known.contains(unit + ".mlp"), of_halves = known.contains(unit.substr(0, unit.rfind('.')));
       throw InputError(where + "the model has no unit or parameter \"" + unit + "\"; its units are " +
-                       join(units, ", ") +
-                       (of_layers   ? "; the list is of a run with pipeline.granularity = \"layer\": use the same here"
-                        : of_halves ? "; the list is of a run with pipeline.granularity = \"half\": use the same here"
-                                    : ""));
+                       join(units, ", "));
     }
     const auto microbatch = parse_integer(row.cells[microbatch_column]);
     if (!microbatch || *microbatch < 0 || *microbatch >= microbatches) {

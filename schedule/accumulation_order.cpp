@@ -62,10 +62,8 @@ std::string accumulation_csv(const Schedule& schedule, const std::vector<std::ve
     for (const std::string& unit : stage_units[stage]) {
       file.add(unit, unit == "embed_tokens" || unit == "norm" ? order.input : order.weight);
       if (!unit.starts_with("layers.") || order.input == order.weight) continue;
-      const bool attention = unit.ends_with(".attention"), mlp = unit.ends_with(".mlp");
-      const std::string layer = attention || mlp ? unit.substr(0, unit.rfind('.')) : unit;
-      if (!mlp) file.add(fmt::format("model.{}.input_layernorm.weight", layer), order.input);
-      if (!attention) file.add(fmt::format("model.{}.post_attention_layernorm.weight", layer), order.input);
+      file.add(fmt::format("model.{}.input_layernorm.weight", unit), order.input);
+      file.add(fmt::format("model.{}.post_attention_layernorm.weight", unit), order.input);
     }
   }
   return file.text();

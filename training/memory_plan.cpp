@@ -2,6 +2,7 @@
 #include "training/memory_plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "model/parameter_shapes.hpp"
 #include "model/saved_bytes.hpp"
@@ -22,7 +23,9 @@ std::string to_text(const MemoryPlan& plan) {
 
 namespace {
 
-/// Bytes of all parameters of a unit of this kind: all layers are equal, and so are their halves.
+constexpr std::array unit_kinds{UnitKind::embedding, UnitKind::layer, UnitKind::norm, UnitKind::head};
+
+/// Bytes of all parameters of a unit of this kind: all layers are equal.
 std::int64_t unit_bytes(LlamaConfig config, UnitKind kind, std::int64_t element) {
   config.layers = 1;
   const std::vector<std::string> units = unit_names(config);
@@ -39,7 +42,7 @@ std::int64_t unit_bytes(LlamaConfig config, UnitKind kind, std::int64_t element)
   return bytes;
 }
 
-/// Elements of the largest weight of a unit of this kind.
+/// Elements of the largest weight of a unit or half of this kind.
 std::int64_t largest_weight(const LlamaConfig& config, UnitKind kind) {
   const std::int64_t attention = kind == UnitKind::mlp ? 0 : config.attention_width();
   const std::int64_t mlp = kind == UnitKind::attention ? 0 : config.intermediate_size;
@@ -47,17 +50,10 @@ std::int64_t largest_weight(const LlamaConfig& config, UnitKind kind) {
   return product_of_sizes({config.hidden_size, layer ? std::max(attention, mlp) : config.vocab_size});
 }
 
-/// The last layer's parts that are recomputed or not, in the order of the backward pass.
-std::vector<UnitKind> last_layer_backward(const LlamaConfig& config, UnitRange units, Recompute recompute) {
-  if (!config.halves && recompute == Recompute::layer) return {UnitKind::layer};
-  if (!config.halves) return {UnitKind::mlp, UnitKind::attention};
-  const std::int64_t halves = layers_in(config, units), layers = config.layers * units_per_layer(config);
-  const std::int64_t last = std::min(units.end, 1 + layers) - 1;
-  std::vector<UnitKind> kinds;
-  for (std::int64_t number = last; number > last - std::min<std::int64_t>(halves, 2); --number) {
-    kinds.push_back(unit_at(config, number).kind);
-  }
-  return kinds;
+/// The parts of a layer that are recomputed or not, in the order of the backward pass.
+std::vector<UnitKind> parts_of_layer(Recompute recompute) {
+  if (recompute == Recompute::layer) return {UnitKind::layer};
+  return {UnitKind::mlp, UnitKind::attention};
 }
 
 }  // namespace
@@ -87,8 +83,7 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     if (copied) plan.checkpoint = sum_of_sizes({plan.checkpoint, product_of_sizes({1 + moments, bytes})});
   };
   for (const UnitRange range : units) {
-    for (const UnitKind kind :
-         {UnitKind::embedding, UnitKind::layer, UnitKind::attention, UnitKind::mlp, UnitKind::norm, UnitKind::head}) {
+    for (const UnitKind kind : unit_kinds) {
       const std::int64_t times = count(config, range, kind);
       const bool alias = kind == UnitKind::head && config.tied && holds(config, range, UnitKind::embedding);
       if (times == 0) continue;
@@ -111,8 +106,7 @@ MemoryPlan plan_state(const Run& run, const std::vector<UnitRange>& units) {
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                         Recompute recompute, std::int64_t math_sequence) {
   std::int64_t bytes = 0;
-  for (const UnitKind kind :
-       {UnitKind::layer, UnitKind::attention, UnitKind::mlp, UnitKind::norm, UnitKind::head}) {  // equal in all layers
+  for (const UnitKind kind : unit_kinds) {
     const std::int64_t times = count(config, units, kind);
     const std::int64_t each = saved_bytes(config, {kind}, tokens, dtype, recompute, math_sequence);
     bytes = sum_of_sizes({bytes, product_of_sizes({times, each})});
@@ -140,8 +134,8 @@ std::int64_t plan_backward(const LlamaConfig& config, UnitRange units, std::int6
     released = saved_bytes(config, {UnitKind::head}, tokens, dtype);
   }
   if (holds(config, units, UnitKind::norm)) released += saved_bytes(config, {UnitKind::norm}, tokens, dtype);
-  if (layers_in(config, units) > 0) {
-    for (const UnitKind kind : last_layer_backward(config, units, train.recompute)) {
+  if (holds(config, units, UnitKind::layer)) {
+    for (const UnitKind kind : parts_of_layer(train.recompute)) {
       const std::int64_t kept = saved_bytes(config, {kind}, tokens, dtype, train.recompute, math_sequence);
       const std::int64_t all = saved_bytes(config, {kind}, tokens, dtype, Recompute::none, math_sequence);
       add(kind, 0, all - kept);

@@ -46,7 +46,6 @@ Run load_run(const std::filesystem::path& run_file, const std::optional<std::fil
              const std::vector<std::string>& assignments) {
   RunFile file = load_run_file(run_file, text, assignments);
   LlamaConfig config = load_config(file.config);
-  config.halves = file.pipeline.granularity == "half";
   BatchPlan batches = load_plan(file.data, config);
   check_lengths(file, config, batches);
   check_padding(file, batches);

@@ -117,15 +117,10 @@ Json resolved_run(const Run& run) {
                    {"peak_tflops", or_null(file.train.peak_tflops)},
                    {"clip_norm", or_null(file.train.clip_norm)}};
   const PipelineSettings& pipeline = file.pipeline;
-  json["pipeline"] = {{"schedule", pipeline.schedule},
-                      {"chunks", pipeline.chunks},
-                      {"granularity", pipeline.granularity},
-                      {"partition", pipeline.partition},
-                      {"balance", pipeline.balance},
-                      {"transport", pipeline.transport},
-                      {"max_ctas", pipeline.max_ctas},
-                      {"timeout_ms", pipeline.timeout_ms},
-                      {"start_timeout_ms", pipeline.start_timeout_ms},
+  json["pipeline"] = {{"schedule", pipeline.schedule},     {"chunks", pipeline.chunks},
+                      {"partition", pipeline.partition},   {"balance", pipeline.balance},
+                      {"transport", pipeline.transport},   {"max_ctas", pipeline.max_ctas},
+                      {"timeout_ms", pipeline.timeout_ms}, {"start_timeout_ms", pipeline.start_timeout_ms},
                       {"replicas", pipeline.replicas}};
   json["checkpoint"] = {{"folder", run.checkpoint.folder ? Json(run.checkpoint.folder->string()) : Json(nullptr)},
                         {"every", run.checkpoint.every},

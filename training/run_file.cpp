@@ -29,6 +29,9 @@ class Reader {
   RunFile read() {
     check_keys(file_, run_file_keys());
     if (file_.table("checkpoint")) run_.checkpoint_table();
+    if (const auto pipeline = file_.table("pipeline"); pipeline && pipeline->has("granularity")) {
+      refuse_key(*pipeline, "granularity", "was removed in 0.3: a stage has whole layers; remove the key");
+    }
     for (const char* table : {"model", "data", "train", "pipeline", "evaluate", "checkpoint", "record"}) {
       if (const auto found = file_.table(table)) read_keys(*found, run_keys(table), run_);
     }
@@ -236,8 +239,6 @@ class Reader {
     // A name or a file; the schedules' own code checks names.
     if (settings.schedule.ends_with(".csv")) settings.schedule = pipeline.path_in_folder(settings.schedule).string();
     read_replicas(pipeline);
-    // Halves are asked for so that stages balance.
-    if (settings.granularity == "half" && !pipeline.has("partition")) settings.partition = "cost";
     if (!pipeline.has("balance")) return;
     if (pipeline.has("partition"))
       refuse_key(pipeline, "balance", "pipeline.partition is given, too; keep one of the two");

@@ -64,9 +64,8 @@ struct TrainSettings {
 struct PipelineSettings {
   std::string schedule = "1f1b";      ///< a name, or a CSV file's path
   std::int32_t chunks = 0;            ///< stages per rank; 0: the schedule's default
-  std::string granularity = "layer";  ///< layer | half: what a stage never splits
   std::string partition = "uniform";  ///< uniform | cost | balance
-  std::vector<std::int64_t> balance;  ///< layers, or halves of them, per stage when partition is "balance"
+  std::vector<std::int64_t> balance;  ///< layers per stage when partition is "balance"
   std::string transport = "mpi";
   std::int32_t max_ctas = 4;               ///< of one NCCL communicator; 0: NCCL's default
   std::int32_t replicas = 1;               ///< copies of the pipeline, each with a part of the microbatches

@@ -146,18 +146,12 @@ Keys pipeline_keys() {
                         .meaning = "a schedule's name (schedules.md), or the path of a CSV file (`.csv`)"),
           PLUMBLINE_KEY(pipeline.chunks, .name = "chunks", .meaning = "stages on each rank",
                         .otherwise = "the schedule's", .least = 1, .most = largest_int32),
-          PLUMBLINE_KEY(
-              pipeline.granularity, .name = "granularity",
-              .meaning = "`half`: the attention and the MLP of a layer may be on two stages. Same bits, stages of more "
-                         "equal cost",
-              .words = {"layer", "half"}),
-          PLUMBLINE_KEY(
-              pipeline.partition, .name = "partition",
-              .meaning = "`uniform`: layers, or halves, spread evenly; `cost`: minimizes the largest stage's FLOPs",
-              .otherwise = "`\"uniform\"`; of halves `\"cost\"`", .words = {"uniform", "cost"}),
+          PLUMBLINE_KEY(pipeline.partition, .name = "partition",
+                        .meaning = "`uniform`: layers spread evenly; `cost`: minimizes the largest stage's FLOPs",
+                        .words = {"uniform", "cost"}),
           PLUMBLINE_KEY(pipeline.balance, .name = "balance",
-                        .meaning = "layers, or halves, of each stage, zeros allowed; instead of `partition`",
-                        .otherwise = "none", .least = 0),
+                        .meaning = "layers of each stage, zeros allowed; instead of `partition`", .otherwise = "none",
+                        .least = 0),
           PLUMBLINE_KEY(pipeline.transport, .name = "transport", .meaning = "`threads`: of one process",
                         .words = {"mpi", "threads", "nccl"}),
           PLUMBLINE_KEY(

@@ -22,25 +22,24 @@ OURS = ("1f1b", "interleaved-1f1b", "zb-h1", "zb-v", "dualpipe-v")
 THEIRS = ("1F1B", "Interleaved1F1B", "ZBVZeroBubble", "DualPipeV")
 
 
-def run_file(folder, config, granularity):
+def run_file(folder, config):
     text = (ROOT / "fixtures/runs/bench-256.toml").read_text()
     text = text.replace("../models/bench-256/config.json", str(config)).replace("../corpus/", f"{ROOT}/fixtures/corpus/")
-    path = folder / f"{config.parent.name}-{granularity}.toml"
-    path.write_text(text.replace("[pipeline]", f'[pipeline]\ngranularity = "{granularity}"'))
+    path = folder / f"{config.parent.name}.toml"
+    path.write_text(text)
     return path
 
 
 def programs(args, config, scratch):
-    ours = lambda granularity, schedule: lambda: step_seconds(
-        [*MPI, "-n", 2, args.bin / "plumbline-pipeline", run_file(scratch, config, granularity), "--schedule", schedule], scratch)
+    ours = lambda schedule: lambda: step_seconds(
+        [*MPI, "-n", 2, args.bin / "plumbline-pipeline", run_file(scratch, config), "--schedule", schedule], scratch)
     trainer = [pathlib.Path(__file__).parent / "trainer.py", config]
     theirs = lambda command: lambda: [float(line) for line in execute(command).split()]
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=29511", *trainer, "--schedule"]
     return {
-        "reference": lambda: step_seconds([args.bin / "plumbline-reference", run_file(scratch, config, "layer")], scratch),
+        "reference": lambda: step_seconds([args.bin / "plumbline-reference", run_file(scratch, config)], scratch),
         "torch, one process": theirs([sys.executable, *trainer]),
-        **{name: ours("layer", name) for name in OURS},
-        **{f"{name}, halves": ours("half", name) for name in OURS},
+        **{name: ours(name) for name in OURS},
         **{f"torch {name}": theirs([*launch, name]) for name in THEIRS},
     }
 

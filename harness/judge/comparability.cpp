@@ -72,10 +72,6 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   for (const std::string& words : why_other_places(one.mesh, other.mesh)) differences.words.push_back(words);
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
-  const auto granularity = [](const Manifest& manifest) {
-    return std::string(cuts_layers(manifest) ? "half" : "layer");
-  };
-  differences.demand_equal("pipeline.granularity", granularity(one), granularity(other));
   // Recomputation does not change bits, only the kept activations: it matters if both records are compared with the
   // activation memory model.
   if (one.conventions.exact_bytes && other.conventions.exact_bytes)

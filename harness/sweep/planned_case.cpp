@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Layers of the model, or halves of them.
-std::int64_t layers_of(const RunFacts& facts) {
-  return facts.layers.value_or(0) * (facts.halves ? 2 : 1);
-}
-
 std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) {
   std::string text;
   for (const auto& row : lengths) text += shape_text(row) + ",";
@@ -42,11 +37,9 @@ void check_balance(const RunFacts& facts, std::int64_t world) {
                                  numbers.size(), world, stages));
   }
   const auto sum = std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
-  if (facts.layers && sum != layers_of(facts)) {
-    throw InputError(
-        fmt::format("{} adds up to {}{}, the model {} has {}{}", balance, sum,
-                    facts.halves ? " half layers" : " layers", facts.config.string(), layers_of(facts),
-                    facts.halves && sum == *facts.layers ? "; a half layer counts as one: double each number" : ""));
+  if (facts.layers && sum != *facts.layers) {
+    throw InputError(fmt::format("{} adds up to {} layers, the model {} has {}", balance, sum, facts.config.string(),
+                                 *facts.layers));
   }
 }
 
@@ -97,15 +90,13 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
                     schedule.name));
   }
   const std::int32_t stages = schedule.placement.stages();
-  const auto layers = balance.empty() ? uniform_layers(layers_of(facts), stages) : balance;
+  const auto layers = balance.empty() ? uniform_layers(facts.layers.value_or(0), stages) : balance;
   std::vector<std::vector<std::string>> units(static_cast<std::size_t>(stages));
   std::int64_t next = 0;
   units.front().push_back("embed_tokens");
   for (std::size_t stage = 0; stage < units.size(); ++stage) {
     for (const std::int64_t end = next + layers.at(stage); next < end; ++next) {
-      const std::string half = next % 2 == 0 ? ".attention" : ".mlp";
-      units[stage].push_back(facts.halves ? "layers." + std::to_string(next / 2) + half
-                                          : "layers." + std::to_string(next));
+      units[stage].push_back("layers." + std::to_string(next));
     }
   }
   units.back().insert(units.back().end(), {"norm", "lm_head"});
@@ -115,7 +106,6 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
 std::string training_id(const std::string& run, const RunChanges& changes) {
   std::string id = run;
   if (changes.optimizer && !id.ends_with("-" + *changes.optimizer)) id += "-" + *changes.optimizer;
-  if (changes.granularity == "half" && !id.ends_with("-half")) id += "-half";
   if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
   return id;
 }
@@ -126,7 +116,6 @@ std::string schedule_name(const std::string& schedule) {
 
 std::string variant_of(const ExtraCell& cell) {
   std::vector<std::string> parts;
-  if (cell.changes.granularity) parts.push_back("granularity " + *cell.changes.granularity);
   if (cell.changes.partition) parts.push_back("partition " + *cell.changes.partition);
   std::vector<std::string> rows;
   for (const auto& row : cell.changes.lengths) rows.push_back(shape_text(row));

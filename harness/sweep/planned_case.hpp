@@ -34,7 +34,7 @@ bool splits_backward(const Schedule& schedule);
 /// which only the trainer knows.
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule);
 
-/// Id of a training: "<run>[-<optimizer>][-half][-lengths-<hash>]".
+/// Id of a training: "<run>[-<optimizer>][-lengths-<hash>]".
 std::string training_id(const std::string& run, const RunChanges& changes);
 
 /// For a file, its name.

@@ -86,7 +86,6 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
                "is missing; it names the schedule with which the run continues after the reference");
   if (cell.schedule && !reference_begins) cell.schedule = schedule_in(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
-  cell.changes.granularity = table.text("granularity");
   cell.changes.partition = table.text("partition");
   cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
   cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
@@ -106,7 +105,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     if (sweep.cells.empty()) {
       throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
     }
-    for (const std::string key : {"schedules", "in_turn", "optimizers", "granularities", "replicas"}) {
+    for (const std::string key : {"schedules", "in_turn", "optimizers", "replicas"}) {
       if (table.has(key)) refuse_key(table, key, "has no effect without run and world_sizes; add them or remove it");
     }
     return;

@@ -60,7 +60,6 @@ class RunReader {
     facts.microbatches = rows.empty() ? 0 : count;
     for (std::int64_t microbatch = 0; microbatch < facts.microbatches; ++microbatch)
       facts.lengths.push_back(rows[static_cast<std::size_t>(microbatch) % rows.size()]);
-    facts.halves = halves();
     facts.partition = partition();
     for (const std::int64_t layers : facts.partition.balance) {
       if (layers >= 0 && layers <= most_layers) continue;
@@ -108,7 +107,7 @@ class RunReader {
 
   judging::RequestedPartition partition() const {
     judging::RequestedPartition requested;
-    requested.rule = text("pipeline", "partition", halves() ? "cost" : "uniform");
+    requested.rule = text("pipeline", "partition", "uniform");
     const auto pipeline = file_.table("pipeline");
     if (pipeline) requested.balance = pipeline->integers("balance").value_or(std::vector<std::int64_t>{});
     if (changes_.partition) requested = {*changes_.partition, {}};
@@ -119,7 +118,7 @@ class RunReader {
   /// nullopt for a config.json of another model, which the trainers report.
   std::optional<judging::ExpectedModel> model() const {
     try {
-      return judging::expected_model(config()->json, halves());
+      return judging::expected_model(config()->json);
     } catch (const InputError&) {
       return std::nullopt;
     }
@@ -143,7 +142,6 @@ class RunReader {
 
   std::string dtype() const { return text("train", "precision", text("train", "dtype", "float32")); }
   std::string optimizer_name() const { return changes_.optimizer.value_or(text("train", "optimizer", "adamw")); }
-  bool halves() const { return changes_.granularity.value_or(text("pipeline", "granularity", "layer")) == "half"; }
 
   std::string text(const char* table, const char* key, const std::string& fallback) const {
     const auto found = file_.table(table);

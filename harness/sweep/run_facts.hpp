@@ -34,7 +34,6 @@ struct RunFacts {
   std::int64_t steps = 0;
   std::int64_t microbatches = 0;                   ///< 0 if the file does not specify it
   std::vector<std::vector<std::int64_t>> lengths;  ///< as in RunChanges::lengths, one entry per microbatch
-  bool halves = false;                             ///< granularity "half"
   judging::RequestedPartition partition;
 };
 

@@ -53,7 +53,6 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
     if (!config.is_object()) return {};
     size.hidden = number(config, "hidden_size", 0);
     size.layers = number(config, "num_hidden_layers", 0);
-    size.units = size.layers * (facts->halves ? 2 : 1);
     size.parameters = parameters_of(config, size.hidden, size.layers);
     size.steps = static_cast<double>(request.steps.value_or(0));
     size.microbatches = static_cast<double>(request.microbatches->size());
@@ -73,7 +72,7 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
 double dump_bytes(const RunSize& size) {
   const double values = (size.steps * (2 + size.states) + 1) * size.parameters;
   const double crossing =
-      size.steps * size.tokens * size.hidden * (size.units + 2) * 2 * 2;  // two directions, two ends
+      size.steps * size.tokens * size.hidden * (size.layers + 2) * 2 * 2;  // two directions, two ends
   return (values + crossing) * size.element_bytes;
 }
 
@@ -109,11 +108,11 @@ double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages
   if (level == "none") return bytes;
   bytes += microbatches * all_stages * (reference ? 2 : 6) * action_row;
   bytes += microbatches * processes * microbatch_row;
-  if (reference) bytes += size.microbatches * (size.units + 3) * saved_row;
+  if (reference) bytes += size.microbatches * (size.layers + 3) * saved_row;
   if (level == "summary") return bytes;
   const double tensors = 9 * size.layers + 3;
   bytes += tensors * ((2 + size.states) * size.steps + 1) * tensor_row;
-  bytes += microbatches * 2 * (reference ? size.units + 2 : 2 * (all_stages - 1)) * boundary_row;
+  bytes += microbatches * 2 * (reference ? size.layers + 2 : 2 * (all_stages - 1)) * boundary_row;
   return level == "dump" ? bytes + dump_bytes(size) : bytes;
 }
 

@@ -20,7 +20,6 @@ struct RunSize {
   double steps = 0;
   double states = 0;  ///< optimizer state: numbers per parameter
   double hidden = 0, layers = 0;
-  double units = 0;          ///< layers, or halves of them
   double element_bytes = 4;  ///< of the run's dtype
 };
 

@@ -52,7 +52,6 @@ void put_lengths(toml::table& root, const std::vector<std::vector<std::int64_t>>
 }
 
 void put_partition(toml::table& root, const RunChanges& changes) {
-  if (changes.granularity) table_of(root, "pipeline").insert_or_assign("granularity", *changes.granularity);
   if (!changes.partition && changes.balance.empty()) return;
   toml::table& pipeline = table_of(root, "pipeline");
   pipeline.erase("partition");
@@ -120,9 +119,7 @@ std::string text_for(toml::table root, const RunChanges& changes, const fs::path
 
 std::string reference_run(const fs::path& run, const RunChanges& changes, const fs::path& folder) {
   toml::table root = changed(run, changes);
-  const auto granularity = root["pipeline"]["granularity"].value_or(std::string("layer"));
   root.erase("pipeline");
-  if (granularity != "layer") root.insert("pipeline", toml::table{{"granularity", granularity}});
   return text_for(std::move(root), changes, run, folder);
 }
 

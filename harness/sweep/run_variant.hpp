@@ -11,8 +11,8 @@
 namespace plumbline {
 
 /// TOML texts for a file in `folder`: paths in them are relative to it. The optimizer's own keys are removed if another
-/// one is requested. `schedule`: a name, or a CSV file's path from here. The reference's text has no [pipeline] table
-/// except for `granularity`, so that all cases of the same training share it. Throw InputError naming the file: not
+/// one is requested. `schedule`: a name, or a CSV file's path from here. The reference's text has no [pipeline] table,
+/// so that all cases of the same training share it. Throw InputError naming the file: not
 /// readable, not TOML.
 std::string reference_run(const std::filesystem::path& run, const RunChanges& changes,
                           const std::filesystem::path& folder);

@@ -17,9 +17,8 @@ struct RunChanges {
   std::optional<std::string> optimizer;
   /// One entry per microbatch: one number for all its rows, or one per row.
   std::vector<std::vector<std::int64_t>> lengths;
-  std::optional<std::string> granularity;        ///< layer | half
   std::optional<std::string> partition;          ///< uniform | cost
-  std::vector<std::int64_t> balance;             ///< layers, or halves of them, per stage
+  std::vector<std::int64_t> balance;             ///< layers per stage
   std::optional<std::int64_t> replicas;          ///< copies of the pipeline
   std::string level;                             ///< of a launch: record level, overriding the run file
   std::optional<std::filesystem::path> weights;  ///< of a launch: initial weights
@@ -56,7 +55,6 @@ struct SweepFile {
   std::vector<std::string> schedules;       ///< names or paths of CSV files; empty: as in the run files
   std::vector<std::string> in_turn;         ///< more schedules: each once per world size, with alternating runs
   std::vector<std::string> optimizers;      ///< empty: as in the run files
-  std::vector<std::string> granularities;   ///< of the matrix and in_turn; empty: as in the run files
   std::vector<std::string> checks;          ///< empty: all
   std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
   bool accept_gaps = false;                 ///< gaps of the data coverage are not reported

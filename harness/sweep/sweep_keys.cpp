@@ -12,7 +12,6 @@ namespace {
 using Keys = std::vector<KeyOf<SweepFile>>;
 
 const std::vector<std::string> optimizer_names{"adamw", "sgd"};
-const std::vector<std::string> granularity_names{"layer", "half"};
 
 constexpr double most_requested = 1'000'000'000;
 
@@ -82,17 +81,13 @@ const std::vector<TomlKey>& cell_keys() {
        .most = largest_world},
       {.name = "schedule", .meaning = "a name or a CSV file's path", .otherwise = of_run},
       {.name = "optimizer", .meaning = "the optimizer", .otherwise = of_run, .words = optimizer_names},
-      {.name = "granularity",
-       .meaning = "what stages consist of: run-file.md#pipeline",
-       .otherwise = of_run,
-       .words = granularity_names},
       {.name = "partition",
        .meaning = "how layers are spread over stages",
        .otherwise = of_run,
        .words = {"uniform", "cost"}},
       {.name = "balance",
        .type = TomlType::integers,
-       .meaning = "layers, or halves, of each stage; instead of `partition`",
+       .meaning = "layers of each stage; instead of `partition`",
        .otherwise = of_run,
        .least = 0,
        .most = most_layers},
@@ -134,8 +129,6 @@ const std::vector<KeyOf<SweepFile>>& run_file_sweep_keys() {
                     .otherwise = "none", .words = schedule_names(), .distinct = true),
       PLUMBLINE_KEY(optimizers, .name = "optimizers", .meaning = "optimizers of the matrix",
                     .otherwise = "the run file's", .words = optimizer_names, .distinct = true),
-      PLUMBLINE_KEY(granularities, .name = "granularities", .meaning = "what stages consist of: run-file.md#pipeline",
-                    .otherwise = "the run file's", .words = granularity_names, .distinct = true),
       PLUMBLINE_KEY(clipping, .name = "clipping",
                     .meaning = "in all cases of the matrix, the clip limit must act in some steps and not in others"),
       PLUMBLINE_KEY(bench, .name = "bench",

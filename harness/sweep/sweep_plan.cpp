@@ -59,10 +59,8 @@ class Planner {
       return options;
     };
     const bool only_in_turn = sweep_.schedules.empty() && !sweep_.in_turn.empty();
-    for (const auto& granularity : optional_texts(sweep_.granularities)) {
-      if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules), granularity);
-      add_in_turn(granularity);
-    }
+    if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules));
+    add_in_turn();
     if (plan_.cells.empty() && !plan_.not_applicable.empty()) {
       throw InputError(sweep_.path.string() + ": no case of the matrix is possible: " + plan_.not_applicable.front());
     }
@@ -99,8 +97,7 @@ class Planner {
     }
   }
 
-  void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules,
-                  const std::optional<std::string>& granularity) {
+  void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules) {
     for (const auto& run : sweep_.runs) {
       for (const auto& optimizer : optimizers) {
         for (const auto& schedule : schedules) {
@@ -108,7 +105,6 @@ class Planner {
             cell.run = run;
             cell.schedule = schedule;
             cell.changes.optimizer = optimizer;
-            cell.changes.granularity = granularity;
             cell.where = sweep_.path.string() + ", run " + run.string();
             add(cell, Unfit::not_applicable);
           });
@@ -118,7 +114,7 @@ class Planner {
   }
 
   /// Each schedule starts with the next run, so that schedules and world sizes are combined with all runs.
-  void add_in_turn(const std::optional<std::string>& granularity) {
+  void add_in_turn() {
     std::size_t turn = 0;
     for (const std::string& schedule : sweep_.in_turn) {
       std::size_t at = turn++;
@@ -127,7 +123,6 @@ class Planner {
         cell.schedule = schedule;
         cell.where = sweep_.path.string() + ", in_turn " + schedule;
         cell.changes.lengths = repeated_until_it_fits(cell);
-        cell.changes.granularity = granularity;
         add(cell, Unfit::not_applicable);
       });
     }
@@ -302,7 +297,6 @@ class Planner {
     if (found != plan_.references.end()) return static_cast<std::size_t>(found - plan_.references.begin());
     RunChanges changes;
     changes.optimizer = wanted.changes.optimizer;
-    changes.granularity = wanted.changes.granularity;
     changes.lengths = wanted.changes.lengths;
     plan_.references.push_back({id, wanted.run, changes, accumulation});
     plan_.references.back().facts = shared_facts_of(wanted.run, changes);

@@ -32,7 +32,6 @@ class Model:
         self.config = config
         self.module = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").train()
         self.mixed = run.dtype == "mixed"
-        self.halves = run.halves
         dtype = torch.bfloat16 if self.mixed else getattr(torch, run.dtype)
         if dtype == torch.float64:
             raise InputError("float64 is not cross-checked: transformers computes its norms in float32")
@@ -73,9 +72,7 @@ class Model:
 
     @property
     def units(self):
-        halves = (".attention", ".mlp") if self.halves else ("",)
-        layers = [f"layers.{layer}{half}" for layer in range(self.config.num_hidden_layers) for half in halves]
-        return ["embed_tokens", *layers, "norm", "lm_head"]
+        return ["embed_tokens", *(f"layers.{layer}" for layer in range(self.config.num_hidden_layers)), "norm", "lm_head"]
 
     def start_from(self, path):
         # A folder is loaded as users load a checkpoint.
@@ -113,13 +110,8 @@ class Model:
         def passed(module, inputs, output, cut):
             see(output[0] if isinstance(output, tuple) else output, cut)
 
-        cuts = [unit for unit in self.units[1:] if not unit.endswith(".mlp")]
-        for module, cut in zip([body.embed_tokens, *body.layers, body.norm], cuts):
+        for module, cut in zip([body.embed_tokens, *body.layers, body.norm], self.units[1:]):
             module.register_forward_hook(functools.partial(passed, cut=cut))
-        if self.halves:  # the second norm's input is the residual stream between the halves
-            for number, layer in enumerate(body.layers):
-                cut = f"layers.{number}.mlp"
-                layer.post_attention_layernorm.register_forward_pre_hook(lambda module, inputs, cut=cut: see(inputs[0], cut))
 
     def loss(self, microbatch, valid_tokens_of_step):
         """Cross-entropy in float32, summed over the microbatch, divided by the valid tokens of the whole step."""

@@ -51,7 +51,6 @@ class Run:
     curve: str
     decay_steps: int
     recompute: str
-    halves: bool  # attention and MLP of a layer are units of their own
     threads: int
     evaluation: Data | None
     evaluate_every: int
@@ -130,10 +129,7 @@ def read_run(path):
             run = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
         refuse(path, error)
-    # One process has no stages, but it records the same units.
-    granularity = run.pop("pipeline", {}).get("granularity", "layer")
-    if granularity not in ("layer", "half"):
-        refuse(path, f"pipeline.granularity {granularity!r} is unknown; known are layer and half")
+    run.pop("pipeline", None)  # one process has no stages
     for name, table in run.items():
         unknown = sorted(set(table) - TABLES[name]) if name in TABLES else [name]
         if unknown:
@@ -145,8 +141,6 @@ def read_run(path):
     recompute = train.get("recompute", "none")
     if recompute not in ("none", "layer"):
         refuse(path, f"train.recompute {recompute!r} is unknown here; known are none and layer")
-    if recompute != "none" and granularity == "half":
-        refuse(path, 'train.recompute and pipeline.granularity = "half" are not cross-checked together; omit one, the bits are the same')
     config_path = path.parent / model["config"]
     try:
         config = json.loads(config_path.read_text(encoding="utf-8"))
@@ -167,7 +161,6 @@ def read_run(path):
         curve=train.get("curve", "cosine"),
         decay_steps=train.get("decay_steps", 0),
         recompute=recompute,
-        halves=granularity == "half",
         threads=train.get("threads", 1),
         evaluation=read_evaluation(path, run),
         evaluate_every=run.get("evaluate", {}).get("every", 0),

@@ -33,8 +33,6 @@ class RunFile(unittest.TestCase):
             ("[data]", '[data]\ntoken_type = "uint8"', "data.token_type 'uint8' is unknown"),
             ("[train]", '[train]\ndecay = "none"', "train.decay 'none' is unknown"),
             ("[train]", '[train]\nrecompute = "all"', "train.recompute 'all' is unknown"),
-            ("[train]", '[pipeline]\ngranularity = "third"\n[train]', "pipeline.granularity 'third' is unknown"),
-            ("[train]", '[pipeline]\ngranularity = "half"\n[train]\nrecompute = "layer"', "are not cross-checked together"),
             ("[train]", '[train]\nprecision = "float32"', "train.precision and train.dtype, its older name"),
             ('optimizer = "sgd"', 'optimizer = "adam"', "train.optimizer 'adam' is unknown"),
             ("[train]", "[train", "run.toml: "),

@@ -124,21 +124,6 @@ TEST_F(Checkpointing, RecomputationMayChangeOnResume) {
   EXPECT_EQ(digests(at("two") / "latest"), whole);
 }
 
-TEST_F(Checkpointing, GranularityMayChangeOnResume) {
-  const Training layers;
-  Training halves;
-  halves.more = "[pipeline]\ngranularity = \"half\"\nbalance = [3, 1, 6]\n";
-  train(layers, reference_alone, at("whole"));
-  const auto whole = digests(at("whole") / "latest");
-
-  ASSERT_EQ(train(halves, 3, at("three"), checkpoint_path(at("whole"), 1)), 0);
-  EXPECT_EQ(digests(at("three") / "latest"), whole);
-  ASSERT_EQ(train(layers, 2, at("two"), checkpoint_path(at("three"), 2), "zb-v"), 0);
-  EXPECT_EQ(digests(at("two") / "latest"), whole);
-  train(halves, reference_alone, at("one"), checkpoint_path(at("three"), 2));
-  EXPECT_EQ(digests(at("one") / "latest"), whole);
-}
-
 class EachKind : public Checkpointing,
                  public ::testing::WithParamInterface<std::tuple<bool, std::string, std::string>> {};
 

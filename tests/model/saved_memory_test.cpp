@@ -25,11 +25,11 @@ using testing::small_tokens;
 using testing::whole;
 
 /// Bytes allocated by a unit's forward pass that remain, with its input and without its output.
-std::int64_t kept_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarType dtype = at::kFloat) {
+std::int64_t kept_bytes(const LlamaSlice& slice, Unit unit, at::ScalarType dtype = at::kFloat) {
   const std::int64_t before = live_tensor_bytes();
   at::Tensor input = at::ones({small_batch, small_sequence, slice.config().hidden_size}, dtype);
   input.set_requires_grad(true);
-  const at::Tensor output = slice.forward_unit(unit, input);
+  const at::Tensor output = slice.forward(unit, input);
   EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";
   return live_tensor_bytes() - before - static_cast<std::int64_t>(output.storage().nbytes());
 }
@@ -43,24 +43,24 @@ TEST(SavedMemory, OfALayerMatchesTheClosedForm) {
     const std::int64_t width = 6 * config.hidden_size + 2 * config.attention_width() + 2 * config.kv_width() +
                                4 * config.intermediate_size + config.heads + 2;
 
-    EXPECT_EQ(kept_bytes(slice, 2), 4 * small_tokens * width) << changes;
+    EXPECT_EQ(kept_bytes(slice, {UnitKind::layer, 1}), 4 * small_tokens * width) << changes;
     EXPECT_EQ(saved_bytes(config, {UnitKind::layer, 1}, small_tokens, at::kFloat), 4 * small_tokens * width) << changes;
     live_tensor_bytes();
     const LlamaSlice wide = make_slice(config, whole(config), at::kDouble);
-    EXPECT_EQ(kept_bytes(wide, 2, at::kDouble), saved_bytes(config, {UnitKind::layer, 1}, small_tokens, at::kDouble));
+    EXPECT_EQ(kept_bytes(wide, {UnitKind::layer, 1}, at::kDouble),
+              saved_bytes(config, {UnitKind::layer, 1}, small_tokens, at::kDouble));
   }
 }
 
 TEST(SavedMemory, OfTheHalvesOfALayerMatchesTheClosedForms) {
-  LlamaConfig config = small_config();
-  config.halves = true;
+  const LlamaConfig config = small_config();
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {  // in bfloat16 a unit does not keep its input itself
     live_tensor_bytes();
     const LlamaSlice slice = make_slice(config, whole(config), dtype);
     const auto closed = [&](UnitKind kind) { return saved_bytes(config, {kind}, small_tokens, dtype); };
 
-    EXPECT_EQ(kept_bytes(slice, 3, dtype), closed(UnitKind::attention));
-    EXPECT_EQ(kept_bytes(slice, 4, dtype), closed(UnitKind::mlp));
+    EXPECT_EQ(kept_bytes(slice, {UnitKind::attention, 1}, dtype), closed(UnitKind::attention));
+    EXPECT_EQ(kept_bytes(slice, {UnitKind::mlp, 1}, dtype), closed(UnitKind::mlp));
     EXPECT_EQ(closed(UnitKind::layer), closed(UnitKind::attention) + closed(UnitKind::mlp));
   }
 }
@@ -89,7 +89,7 @@ TEST(SavedMemory, OfALayerWithMathAttentionMatchesTheClosedForm) {
     const std::int64_t width = 6 * config.hidden_size + 2 + 4 * config.attention_width() +
                                4 * config.intermediate_size + config.heads * small_sequence;
 
-    EXPECT_EQ(kept_bytes(slice, 2), 4 * small_tokens * width) << changes;
+    EXPECT_EQ(kept_bytes(slice, {UnitKind::layer, 1}), 4 * small_tokens * width) << changes;
   }
 }
 
@@ -98,8 +98,8 @@ TEST(SavedMemory, OfTheNormMatchesTheClosedForm) {
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
 
-  EXPECT_EQ(kept_bytes(slice, 4), 4 * small_tokens * (2 * config.hidden_size + 1));
-  EXPECT_EQ(kept_bytes(slice, 4), saved_bytes(config, {UnitKind::norm}, small_tokens, at::kFloat));
+  EXPECT_EQ(kept_bytes(slice, {UnitKind::norm}), 4 * small_tokens * (2 * config.hidden_size + 1));
+  EXPECT_EQ(kept_bytes(slice, {UnitKind::norm}), saved_bytes(config, {UnitKind::norm}, small_tokens, at::kFloat));
 }
 
 TEST(SavedMemory, OfTheEmbeddingIsZero) {

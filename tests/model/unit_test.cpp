@@ -8,10 +8,9 @@
 namespace plumbline {
 namespace {
 
-LlamaConfig of_layers(std::int64_t layers, bool halves = false) {
+LlamaConfig of_layers(std::int64_t layers) {
   LlamaConfig config;
   config.layers = layers;
-  config.halves = halves;
   return config;
 }
 
@@ -49,20 +48,13 @@ TEST(Unit, RangesContainTheirUnits) {
   EXPECT_TRUE(holds(config, {3, 6}, UnitKind::norm));
   EXPECT_TRUE(holds(config, {5, 6}, UnitKind::head));
   EXPECT_FALSE(holds(config, {2, 2}, UnitKind::layer)) << "an empty stage";
-  EXPECT_EQ(layers_in(config, all_units(config)), 3);
-  EXPECT_EQ(layers_in(config, {0, 2}), 1);
-  EXPECT_EQ(layers_in(config, {4, 6}), 0);
+  EXPECT_EQ(count(config, all_units(config), UnitKind::layer), 3);
+  EXPECT_EQ(count(config, {0, 2}, UnitKind::layer), 1);
+  EXPECT_EQ(count(config, {4, 6}, UnitKind::layer), 0);
 }
 
-TEST(Unit, HalvesOfALayerAreUnitsOfTheirOwn) {
-  const LlamaConfig config = of_layers(2, true);
-
-  EXPECT_THAT(unit_names(config), ::testing::ElementsAre("embed_tokens", "layers.0.attention", "layers.0.mlp",
-                                                         "layers.1.attention", "layers.1.mlp", "norm", "lm_head"));
-  EXPECT_EQ(unit_count(config), 7);
-  EXPECT_EQ(unit_at(config, 3), (Unit{UnitKind::attention, 1}));
-  EXPECT_EQ(unit_at(config, 4), (Unit{UnitKind::mlp, 1}));
-  EXPECT_EQ(unit_at(config, 5), Unit{UnitKind::norm});
+TEST(Unit, CountsAgreeWithTheUnitsOfEveryRange) {
+  const LlamaConfig config = of_layers(3);
   const UnitRange all = all_units(config);
   for (std::int64_t first = 0; first <= all.end; ++first) {
     for (std::int64_t end = first; end <= all.end; ++end) {

@@ -236,31 +236,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Canary{.name = "N1_recompute_split", .run = "canary-recompute", .schedule = "zb-h1"}),
     canary_name);
 
-// Of eight halves the stages hold three, two and three: layer 0 whole on rank 0, layers 1 and 2 cut.
-INSTANTIATE_TEST_SUITE_P(Halves, Canaries,
-                         ::testing::Values(Canary{.name = "L1_halves_swapped",
-                                                  .fault = "L1@rank=0",
-                                                  .run = "canary-halves",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 0,
-                                                  .direction = "forward",
-                                                  .item = "layers.1.mlp",
-                                                  .still_hold = {"completion", "data", "census"}},
-                                           Canary{.name = "L2_residual_left_out",
-                                                  .fault = "L2@rank=1",
-                                                  .run = "canary-halves",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 0,
-                                                  .direction = "forward",
-                                                  .item = "layers.2.mlp",
-                                                  .still_hold = {"completion", "data", "census"}},
-                                           Canary{.name = "N1_halves", .run = "canary-halves"},
-                                           Canary{
-                                               .name = "N1_halves_split", .run = "canary-halves", .schedule = "zb-h1"}),
-                         canary_name);
-
 INSTANTIATE_TEST_SUITE_P(Mixed, Canaries,
                          ::testing::Values(Canary{.name = "X1_gradients_summed_in_bfloat16",
                                                   .fault = "X1@rank=1",

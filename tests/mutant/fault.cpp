@@ -80,8 +80,6 @@ const std::vector<KnownFault>& known_faults() {
         {"E-loss", "of an evaluation's first microbatch the second one's loss reported"},
         {"A1", "layers kept that were to be computed again"},
         {"A2", "layers computed again from another input"},
-        {"L1", "the halves of a layer run in the other order, where a stage holds both as units"},
-        {"L2", "the residual connection over an MLP left out, where it is a unit"},
         {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
         {"X2", "mixed precision: copies not made anew in the step"},
         {"X3", "mixed precision: masters rounded to what their copies hold"},
@@ -189,8 +187,6 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "E-gradients") return make_faulty_evaluation(fault);
   if (fault.id == "A1") return std::make_unique<NotRecomputed>();
   if (fault.id == "A2") return std::make_unique<RecomputedFromAnotherInput>();
-  if (fault.id == "L1") return std::make_unique<HalvesSwapped>();
-  if (fault.id == "L2") return std::make_unique<ResidualLeftOut>();
   if (fault.id.starts_with("X")) return std::make_unique<MixedFault>(fault);
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
   return std::make_unique<FaultyWire>(fault, rank);

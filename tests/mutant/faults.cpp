@@ -147,18 +147,6 @@ void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {
   input.variable_data().mul_(2);
 }
 
-Unit HalvesSwapped::unit_to_run(const LlamaSlice& slice, Unit unit) {
-  const std::int64_t attention = 1 + 2 * unit.layer;  // its number; the MLP's is the next one
-  if (attention < slice.units().first || attention + 1 >= slice.units().end) return unit;
-  if (unit.kind == UnitKind::attention) return {UnitKind::mlp, unit.layer};
-  if (unit.kind == UnitKind::mlp) return {UnitKind::attention, unit.layer};
-  return unit;
-}
-
-at::Tensor ResidualLeftOut::unit_output(at::Tensor output, Unit unit, const at::Tensor& input) {
-  return unit.kind == UnitKind::mlp ? at::sub(output, input) : output;
-}
-
 void MixedFault::gradient_added(const at::Tensor& sum) {
   if (fault_.id != "X1") return;
   at::Tensor rounded = sum;

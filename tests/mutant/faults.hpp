@@ -131,16 +131,6 @@ class KeptInputs : public Seams {
   std::vector<at::Tensor> kept_;
 };
 
-class HalvesSwapped : public Seams {
- public:
-  Unit unit_to_run(const LlamaSlice& slice, Unit unit) override;
-};
-
-class ResidualLeftOut : public Seams {
- public:
-  at::Tensor unit_output(at::Tensor output, Unit unit, const at::Tensor& input) override;
-};
-
 /// 64 MiB of an owner's that nothing uses, kept from the middle of the step on.
 class ExtraTensor : public Seams {
  public:

@@ -128,12 +128,6 @@ double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNor
   return real_total_norm(config, counted);
 }
 
-PLUMBLINE_PLANT("_ZNK9plumbline10LlamaSlice7forwardENS_4UnitERKN2at6TensorE", at::Tensor, forward,
-                const LlamaSlice* slice, Unit unit, const at::Tensor& input);
-at::Tensor wrap_forward(const LlamaSlice* slice, Unit unit, const at::Tensor& input) {
-  return seams->unit_output(real_forward(slice, seams->unit_to_run(*slice, unit), input), unit, input);
-}
-
 PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceENS_4UnitERKN2at6TensorE", at::Tensor,
                 forward_to_recompute, const LlamaSlice& slice, Unit unit, const at::Tensor& input);
 at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, Unit unit, const at::Tensor& input) {

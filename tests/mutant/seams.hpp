@@ -39,9 +39,6 @@ class Seams {
   virtual void stage_output(const at::Tensor& /*output*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
   virtual void stage_input_gradient(const at::Tensor& /*gradient*/, std::int64_t /*step*/,
                                     std::int64_t /*microbatch*/) {}
-  /// The unit that runs in a unit's place; what it made, before the next one takes it.
-  virtual Unit unit_to_run(const LlamaSlice& /*slice*/, Unit unit) { return unit; }
-  virtual at::Tensor unit_output(at::Tensor output, Unit /*unit*/, const at::Tensor& /*input*/) { return output; }
   /// Whether a layer of which its input alone is to be kept is computed again; and that input, when its forward pass
   /// has ended.
   virtual bool recomputes() { return true; }

@@ -61,7 +61,8 @@ class OtherStart : public Seams {
     for (const auto& stage : parts.stages) {
       const LlamaSlice& slice = dynamic_cast<const LlamaStage&>(*stage).slice();
       const bool from_first = fault_.id == "P5";
-      const UnitRange units = from_first ? UnitRange{1, 1 + layers_in(run.config, slice.units())} : slice.units();
+      const UnitRange units =
+          from_first ? UnitRange{1, 1 + count(run.config, slice.units(), UnitKind::layer)} : slice.units();
       LlamaSlice other(run.config, units, at::kFloat);
       initialize(other, from_first ? seed : seed + static_cast<std::uint64_t>(fault_.rank) + 1);
       const auto taken = [&](const Parameter& parameter) {

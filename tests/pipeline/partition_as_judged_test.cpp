@@ -10,9 +10,8 @@
 namespace plumbline {
 namespace {
 
-LlamaConfig trainers_model(std::int64_t layers, std::int64_t vocabulary, bool halves) {
+LlamaConfig trainers_model(std::int64_t layers, std::int64_t vocabulary) {
   LlamaConfig config;
-  config.halves = halves;
   config.vocab_size = vocabulary;
   config.hidden_size = 64;
   config.intermediate_size = 172;
@@ -23,22 +22,21 @@ LlamaConfig trainers_model(std::int64_t layers, std::int64_t vocabulary, bool ha
   return config;
 }
 
-judging::ExpectedModel judges_model(std::int64_t layers, std::int64_t vocabulary, bool halves = false) {
+judging::ExpectedModel judges_model(std::int64_t layers, std::int64_t vocabulary) {
   return judging::expected_model(Json{{"vocab_size", vocabulary},
                                       {"hidden_size", 64},
                                       {"intermediate_size", 172},
                                       {"num_hidden_layers", layers},
                                       {"num_attention_heads", 8},
                                       {"num_key_value_heads", 4},
-                                      {"rms_norm_eps", 1e-5}},
-                                 halves);
+                                      {"rms_norm_eps", 1e-5}});
 }
 
 using Units = std::vector<std::vector<std::string>>;
 
 Units trained(std::int64_t layers, std::int64_t vocabulary, const PipelineSettings& settings, std::int32_t stages,
-              const std::vector<std::int64_t>& rows, bool halves = false) {
-  const LlamaConfig config = trainers_model(layers, vocabulary, halves);
+              const std::vector<std::int64_t>& rows) {
+  const LlamaConfig config = trainers_model(layers, vocabulary);
   const auto names = unit_names(config);
   Units units;
   for (const UnitRange& range : partition(config, settings, stages, rows))
@@ -51,11 +49,9 @@ TEST(PartitionAsJudged, UniformAgreesForUpTo24LayersOn16Stages) {
   settings.partition = "uniform";
   for (std::int64_t layers = 1; layers <= 24; ++layers) {
     for (std::int32_t stages = 1; stages <= 16; ++stages) {
-      for (const bool halves : {false, true}) {
-        EXPECT_EQ(judging::requested_partition(judges_model(layers, 512, halves), {"uniform", {}}, stages, {8}),
-                  trained(layers, 512, settings, stages, {8}, halves))
-            << layers << " layers, " << stages << " stages, halves " << halves;
-      }
+      EXPECT_EQ(judging::requested_partition(judges_model(layers, 512), {"uniform", {}}, stages, {8}),
+                trained(layers, 512, settings, stages, {8}))
+          << layers << " layers, " << stages << " stages";
     }
   }
 }
@@ -67,12 +63,9 @@ TEST(PartitionAsJudged, CostAgreesWithSmallAndLargeHeads) {
     for (const auto& rows : {std::vector<std::int64_t>{8}, {1, 300, 17}, {4096, 4096}}) {
       for (std::int64_t layers = 1; layers <= 12; ++layers) {
         for (std::int32_t stages = 1; stages <= 10; ++stages) {
-          for (const bool halves : {false, true}) {
-            EXPECT_EQ(
-                judging::requested_partition(judges_model(layers, vocabulary, halves), {"cost", {}}, stages, rows),
-                trained(layers, vocabulary, settings, stages, rows, halves))
-                << layers << " layers, " << stages << " stages, vocabulary " << vocabulary << ", halves " << halves;
-          }
+          EXPECT_EQ(judging::requested_partition(judges_model(layers, vocabulary), {"cost", {}}, stages, rows),
+                    trained(layers, vocabulary, settings, stages, rows))
+              << layers << " layers, " << stages << " stages, vocabulary " << vocabulary;
         }
       }
     }
@@ -86,9 +79,6 @@ TEST(PartitionAsJudged, ABalanceAgrees) {
 
   EXPECT_EQ(judging::requested_partition(judges_model(5, 512), {"", {2, 0, 3}}, 3, {8}),
             trained(5, 512, settings, 3, {8}));
-  settings.balance = {3, 0, 7};
-  EXPECT_EQ(judging::requested_partition(judges_model(5, 512, true), {"", {3, 0, 7}}, 3, {8}),
-            trained(5, 512, settings, 3, {8}, true));
 }
 
 }  // namespace

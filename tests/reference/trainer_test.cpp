@@ -235,11 +235,6 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   };
   EXPECT_THAT(refused("layers.0,1", "layers.9,1"),
               HasSubstr("order.csv:7: the model has no unit or parameter \"layers.9\""));
-  EXPECT_THAT(refused("layers.0,1", "layers.0.mlp,1"),
-              HasSubstr("list is of a run with pipeline.granularity = \"half\""));
-  const std::string halves = std::string(PLUMBLINE_FIXTURES) + "/runs/half-recompute.toml";
-  EXPECT_THAT(testing::error_of<InputError>([&] { train(folder / "record", folder.file("order.csv", whole), halves); }),
-              HasSubstr("list is of a run with pipeline.granularity = \"layer\""));
   for (const char* none : {"-1", "4", "x"})
     EXPECT_THAT(refused("norm,3", std::string("norm,") + none),
                 HasSubstr(std::string("\"") + none + "\" is not one of 0..3"));

@@ -28,17 +28,6 @@ TEST(AccumulationOrder, NormsFollowTheInputGradients) {
             "norm,1\nnorm,0\nlm_head,0\nlm_head,1\n");
 }
 
-TEST(AccumulationOrder, OfAHalfLayerHasItsOwnNormAlone) {
-  const Schedule schedule = two_stages("0F0 0F1 0I1 0I0 0W0 0W1", "1F0 1F1 1B0 1B1");
-
-  EXPECT_EQ(accumulation_csv(schedule, {{"layers.0.attention"}, {}}),
-            "unit,microbatch\nlayers.0.attention,0\nlayers.0.attention,1\n"
-            "model.layers.0.input_layernorm.weight,1\nmodel.layers.0.input_layernorm.weight,0\n");
-  EXPECT_EQ(accumulation_csv(schedule, {{"layers.7.mlp"}, {}}),
-            "unit,microbatch\nlayers.7.mlp,0\nlayers.7.mlp,1\n"
-            "model.layers.7.post_attention_layernorm.weight,1\nmodel.layers.7.post_attention_layernorm.weight,0\n");
-}
-
 TEST(AccumulationOrder, GivesEachUnitTheOrderOfItsStage) {
   const Schedule schedule = two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1");
 

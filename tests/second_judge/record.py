@@ -56,10 +56,6 @@ class Record:
             owners = [unit for unit in units if name.startswith(unit + ".")]
             if owners:
                 return max(owners, key=len)
-            parts = name.split(".")
-            half = ".".join(parts[:2]) + (".attention" if len(parts) > 2 and parts[2] in ("self_attn", "input_layernorm") else ".mlp")
-            if half in units:
-                return half
         return None
 
     def crossings(self):

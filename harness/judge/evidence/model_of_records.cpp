@@ -50,10 +50,10 @@ std::string unit_by_place(const std::vector<TensorRow>& rows, const Manifest& ma
 
 ExpectedModel model_of_records(const Record& reference, const Record& candidate) {
   const Json& config = reference.manifest.json.at("model");
-  if (!reference.manifest.external()) return expected_model(config, cuts_layers(reference.manifest));
+  if (!reference.manifest.external()) return expected_model(config);
   const auto rows = start_of(reference);
   if (reference.manifest.conventions.config_of_a_llama) {
-    ExpectedModel llama = expected_model(config, cuts_layers(reference.manifest));
+    ExpectedModel llama = expected_model(config);
     const bool its_names =
         rows.empty() || std::ranges::find(rows, llama.parameters.front().name, &TensorRow::name) != rows.end();
     if (its_names && llama.units == units_of(reference.manifest)) return llama;

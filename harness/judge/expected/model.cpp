@@ -44,35 +44,25 @@ void add_linear(ExpectedModel& model, const std::string& name, const std::string
   if (bias) model.parameters.push_back({name + ".bias", unit, {out}});
 }
 
-void add_layer(ExpectedModel& model, std::int64_t layer, bool halves) {
-  const std::string name = "layers." + std::to_string(layer);
-  const std::string prefix = fmt::format("model.{}.", name);
-  const std::string attention = halves ? name + ".attention" : name, mlp = halves ? name + ".mlp" : name;
+void add_layer(ExpectedModel& model, std::int64_t layer) {
+  const std::string unit = "layers." + std::to_string(layer);
+  const std::string prefix = fmt::format("model.{}.", unit);
   const std::int64_t query = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
-  model.units.push_back(attention);
-  if (halves) model.units.push_back(mlp);
-  add_linear(model, prefix + "self_attn.q_proj", attention, query, model.hidden, model.attention_bias);
-  add_linear(model, prefix + "self_attn.k_proj", attention, key, model.hidden, model.attention_bias);
-  add_linear(model, prefix + "self_attn.v_proj", attention, key, model.hidden, model.attention_bias);
-  add_linear(model, prefix + "self_attn.o_proj", attention, model.hidden, query, model.attention_bias);
-  add_linear(model, prefix + "mlp.gate_proj", mlp, model.intermediate, model.hidden, model.mlp_bias);
-  add_linear(model, prefix + "mlp.up_proj", mlp, model.intermediate, model.hidden, model.mlp_bias);
-  add_linear(model, prefix + "mlp.down_proj", mlp, model.hidden, model.intermediate, model.mlp_bias);
-  model.parameters.push_back({prefix + "input_layernorm.weight", attention, {model.hidden}});
-  model.parameters.push_back({prefix + "post_attention_layernorm.weight", mlp, {model.hidden}});
+  model.units.push_back(unit);
+  add_linear(model, prefix + "self_attn.q_proj", unit, query, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.k_proj", unit, key, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.v_proj", unit, key, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.o_proj", unit, model.hidden, query, model.attention_bias);
+  add_linear(model, prefix + "mlp.gate_proj", unit, model.intermediate, model.hidden, model.mlp_bias);
+  add_linear(model, prefix + "mlp.up_proj", unit, model.intermediate, model.hidden, model.mlp_bias);
+  add_linear(model, prefix + "mlp.down_proj", unit, model.hidden, model.intermediate, model.mlp_bias);
+  model.parameters.push_back({prefix + "input_layernorm.weight", unit, {model.hidden}});
+  model.parameters.push_back({prefix + "post_attention_layernorm.weight", unit, {model.hidden}});
 }
 
 }  // namespace
 
-bool cuts_layers(const Manifest& manifest) {
-  return std::ranges::any_of(manifest.stages, [](const StageEntry& stage) {
-    return std::ranges::any_of(stage.units, [](const std::string& unit) {
-      return unit.starts_with("layers.") && (unit.ends_with(".attention") || unit.ends_with(".mlp"));
-    });
-  });
-}
-
-ExpectedModel expected_model(const Json& config, bool halves) {
+ExpectedModel expected_model(const Json& config) {
   if (!config.is_object()) throw InputError("manifest.json: `model` must be an object of config.json keys");
   ExpectedModel model;
   model.vocabulary = size_of(config, "vocab_size");
@@ -90,7 +80,7 @@ ExpectedModel expected_model(const Json& config, bool halves) {
 
   model.units.push_back("embed_tokens");
   model.parameters.push_back({"model.embed_tokens.weight", "embed_tokens", {model.vocabulary, model.hidden}});
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) add_layer(model, layer, halves);
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) add_layer(model, layer);
   model.units.push_back("norm");
   model.parameters.push_back({"model.norm.weight", "norm", {model.hidden}});
   model.units.push_back("lm_head");
@@ -217,43 +207,26 @@ Counts evenly(std::int64_t layers, std::int64_t stages) {
   return counts;
 }
 
-/// Units between the embedding and norm and head.
-std::int64_t layers_of(const ExpectedModel& model) {
-  return std::ssize(model.units) - 3;
-}
-
 Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vector<std::int64_t>& rows) {
-  const std::int64_t layers = layers_of(model);
-  if (stages == 1) return {layers};
+  if (stages == 1) return {model.layers};
   const auto hidden = static_cast<double>(model.hidden), vocabulary = static_cast<double>(model.vocabulary);
   const auto queries = static_cast<double>(model.heads * model.head_dim);
   const auto keys = static_cast<double>(model.kv_heads * model.head_dim);
-  const double projections = 2 * hidden * (queries + keys),
-               inner = 3 * hidden * static_cast<double>(model.intermediate);
-  const bool halves = layers > model.layers;  // counted with their backward passes
-  const double passes = halves ? 3 : 1, products = halves ? 14 : 2;
-  double attention = 0, mlp = 0, head = 0;
+  const double weights = 2 * hidden * (queries + keys) + 3 * hidden * static_cast<double>(model.intermediate);
+  double layer = 0, head = 0;
   for (const auto row : rows) {
     const auto length = static_cast<double>(row);
-    attention += passes * 2 * projections * length + products * length * length * queries;
-    mlp += passes * 2 * inner * length;
-    head += passes * (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * length;
+    layer += 2 * weights * length + 2 * length * length * queries;
+    head += (2 * hidden * vocabulary + 4 * hidden + 5 * vocabulary) * length;
   }
   // For any number of layers next to the head, the rest is best spread evenly, so this number is the only choice.
   Counts best;
   double least = 0;
-  for (std::int64_t last = layers; last >= 0; --last) {
-    Counts counts = evenly(layers - last, stages - 1);
+  for (std::int64_t last = model.layers; last >= 0; --last) {
+    Counts counts = evenly(model.layers - last, stages - 1);
+    const auto most = static_cast<double>(std::ranges::max(counts));
+    const double largest = std::max(most * layer, static_cast<double>(last) * layer + head);
     counts.push_back(last);
-    double largest = 0;
-    std::int64_t unit = 0;
-    for (std::size_t stage = 0; stage < counts.size(); ++stage) {
-      const std::int64_t end = unit + counts[stage];  // of halves the even ones are attention
-      const auto attentions = static_cast<double>(halves ? (end + 1) / 2 - (unit + 1) / 2 : end - unit);
-      const auto mlps = static_cast<double>(halves ? end / 2 - unit / 2 : end - unit);
-      largest = std::max(largest, attentions * attention + mlps * mlp + (stage + 1 == counts.size() ? head : 0));
-      unit = end;
-    }
     if (!best.empty() && largest >= least) continue;
     least = largest;
     best = std::move(counts);
@@ -263,10 +236,10 @@ Counts by_cost(const ExpectedModel& model, std::int64_t stages, const std::vecto
 
 Counts by_hand(const ExpectedModel& model, const Counts& balance, std::int64_t stages) {
   const auto sum = std::accumulate(balance.begin(), balance.end(), std::int64_t{0});
-  if (std::ssize(balance) != stages || sum != layers_of(model) || std::ranges::min(balance) < 0) {
-    throw InputError(fmt::format(
-        "the balance has {} stages and {} layers, but there are {} stages and the model has {} layers (or half layers)",
-        balance.size(), sum, stages, layers_of(model)));
+  if (std::ssize(balance) != stages || sum != model.layers || std::ranges::min(balance) < 0) {
+    throw InputError(
+        fmt::format("the balance has {} stages and {} layers, but there are {} stages and the model has {} layers",
+                    balance.size(), sum, stages, model.layers));
   }
   return balance;
 }
@@ -278,7 +251,7 @@ std::vector<std::vector<std::string>> requested_partition(const ExpectedModel& m
                                                           const std::vector<std::int64_t>& rows) {
   if (stages < 1) throw InputError(fmt::format("a partition needs at least 1 stage, got {}", stages));
   const Counts counts = !requested.balance.empty()    ? by_hand(model, requested.balance, stages)
-                        : requested.rule == "uniform" ? evenly(layers_of(model), stages)
+                        : requested.rule == "uniform" ? evenly(model.layers, stages)
                         : requested.rule == "cost"
                             ? by_cost(model, stages, rows)
                             : throw InputError(fmt::format("partition `{}` is unknown", requested.rule));

@@ -30,9 +30,8 @@ struct ExpectedModel {
   /// Sizes of a Llama with Hugging Face's names; 0 if only units and parameters are known.
   std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool tied = false, attention_bias = false, mlp_bias = false;
-  bool pad_token = false;  ///< pad_token_id is set: its row of the embedding gets no gradient as an input
-  std::vector<std::string>
-      units;  ///< embed_tokens, layers.0 ... or layers.0.attention, layers.0.mlp ..., norm, lm_head
+  bool pad_token = false;          ///< pad_token_id is set: its row of the embedding gets no gradient as an input
+  std::vector<std::string> units;  ///< embed_tokens, layers.0 ..., norm, lm_head
   std::vector<ExpectedParameter> parameters;  ///< in canonical order; includes lm_head.weight, also if tied
 
   bool has_sizes() const { return hidden > 0; }
@@ -40,12 +39,9 @@ struct ExpectedModel {
   std::optional<std::int64_t> parameter_position(const std::string& name) const;
 };
 
-/// True if a unit of the stages is a half of a layer: "layers.3.attention", "layers.3.mlp".
-bool cuts_layers(const Manifest& manifest);
-
 /// Derives the model from the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults.
-/// `halves`: the attention and the MLP of a layer are units of their own. Throws InputError naming the key.
-ExpectedModel expected_model(const Json& config, bool halves = false);
+/// Throws InputError naming the key.
+ExpectedModel expected_model(const Json& config);
 
 /// True if the manifest states that the parameter has no gradient.
 bool is_frozen(const Manifest& manifest, const std::string& parameter);
@@ -101,18 +97,17 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
 
 struct RequestedPartition {
   std::string rule = "uniform";       ///< uniform | cost; ignored if there is a balance
-  std::vector<std::int64_t> balance;  ///< layers, or halves of them, of each stage
+  std::vector<std::int64_t> balance;  ///< layers of each stage
 };
 
-/// Units of each of `stages` stages in the model's order; "layers" are half layers if they are units of the model.
+/// Units of each of `stages` stages in the model's order.
 /// `rows`: the padded length in tokens of every row of one step, used only by `cost`.
 /// * uniform: L layers over S stages, the first L mod S stages one more; with S > L one layer each on stages 1, 2, ...
 ///   so that the first holds the embedding alone.
 /// * cost: minimizes the FLOPs of the largest stage over the number of layers next to the head, the largest among
 /// equals;
 ///   the other stages share the rest as in uniform. FLOPs of a layer: 2 per weight and token, and of its attention 2
-///   S^2 (heads x head size) for each row of S; of the head: 2 H V + 4 H + 5 V per token. If layers are halved, all of
-///   this is tripled for the backward pass, and attention's 2 S^2 are 14 S^2.
+///   S^2 (heads x head size) for each row of S; of the head: 2 H V + 4 H + 5 V per token.
 ///
 /// Throws InputError for a balance that does not have one number per stage or does not add up to the layers.
 std::vector<std::vector<std::string>> requested_partition(const ExpectedModel& model,

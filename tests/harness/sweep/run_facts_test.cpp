@@ -330,18 +330,6 @@ TEST_F(MakeRequestOfACell, ThePartitionIsTheCellsThenTheFiles) {
   EXPECT_THAT(units_of_stages(), ElementsAre(4, 4));
 }
 
-TEST_F(MakeRequestOfACell, HalvesAreUnitsAndBalancedByCost) {
-  pipeline("granularity = \"half\"\npartition = \"uniform\"\n");
-  EXPECT_THAT(units_of_stages(), ElementsAre(6, 7));
-  EXPECT_EQ(of_cell().stages->at(1).units.front(), "layers.2.mlp");
-  pipeline("granularity = \"half\"\n");  // the head costs more than all layers
-  EXPECT_THAT(units_of_stages(), ElementsAre(11, 2));
-  pipeline("");
-  cell_.changes.granularity = "half";
-  cell_.changes.balance = {1, 9};
-  EXPECT_THAT(units_of_stages(), ElementsAre(2, 11));
-}
-
 // Of so large a vocabulary the head weighs more than all layers.
 TEST_F(MakeRequestOfACell, RequestsAPartitionByCost) {
   std::string large = config_;

@@ -74,7 +74,7 @@ TEST(DumpBytes, CoverAllStepsAndTheStart) {
   size.parameters = 100;
   size.tokens = 24;
   size.hidden = 4;
-  size.layers = size.units = 5;
+  size.layers = 5;
   size.steps = 3;
   size.states = 2;
   size.element_bytes = 2;
@@ -101,7 +101,7 @@ RunSize stories() {
   size.steps = 2;
   size.states = 2;
   size.hidden = 64;
-  size.layers = size.units = 5;
+  size.layers = 5;
   return size;
 }
 

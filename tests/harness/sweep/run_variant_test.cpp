@@ -135,22 +135,6 @@ TEST_F(RunVariant, ACasesBalanceOrPartitionReplacesTheRunFiles) {
   EXPECT_EQ(by_cost["pipeline"]["partition"].value<std::string>(), "cost");
 }
 
-// The reference records the units of the run file that it gets.
-TEST_F(RunVariant, GranularityIsInBothRunFilesIfItIsNotTheDefault) {
-  RunChanges changes;
-  const auto written = [&](bool of_reference) {
-    return parse_toml("made.toml", of_reference ? reference_run(run_, changes, folder_.path())
-                                                : pipeline_run(run_, changes, "1f1b", folder_.path()));
-  };
-  EXPECT_FALSE(written(true)["pipeline"]);
-  changes.granularity = "half";
-  for (const bool of_reference : {false, true})
-    EXPECT_EQ(written(of_reference)["pipeline"]["granularity"].value<std::string>(), "half");
-  EXPECT_TRUE(read_run_facts(run_, changes).halves);
-  changes.granularity = "layer";
-  EXPECT_FALSE(written(true)["pipeline"]);
-}
-
 TEST_F(RunVariant, LengthsReplaceTheFilesLengthsAndRepetition) {
   RunChanges changes;
   changes.lengths = {{3}, {7, 1}};

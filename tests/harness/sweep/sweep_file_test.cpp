@@ -83,13 +83,6 @@ TEST_F(ReadSweepFile, SchedulesInTurnAndPartitionAreRead) {
   EXPECT_EQ(sweep.cells[0].changes.partition, "cost");
 }
 
-TEST_F(ReadSweepFile, GranularitiesAreAnAxisOrACells) {
-  const auto sweep = read("granularities = [\"layer\", \"half\"]\n" + matrix + cell + "granularity = \"half\"\n");
-
-  EXPECT_THAT(sweep.granularities, ElementsAre("layer", "half"));
-  EXPECT_EQ(sweep.cells[0].changes.granularity, "half");
-}
-
 TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
   const auto sweep = read(matrix);
 

@@ -349,28 +349,13 @@ optimizers = ["adamw", "sgd"]
   EXPECT_THAT(titles_of_several(made), IsEmpty());
 }
 
-TEST_F(MakePlan, EachOptimizerAndGranularityHasItsOwnReference) {
-  const std::string matrix = "run = [\"a.toml\"]\nworld_sizes = [2]\n";
-  const auto optimizers = plan(matrix + "optimizers = [\"adamw\", \"sgd\"]\n");
+TEST_F(MakePlan, EachOptimizerHasItsOwnReference) {
+  const auto optimizers = plan("run = [\"a.toml\"]\nworld_sizes = [2]\noptimizers = [\"adamw\", \"sgd\"]\n");
   EXPECT_THAT(ids(optimizers), ElementsAre("a-adamw-afab-w2", "a-sgd-afab-w2"));
   EXPECT_EQ(optimizers.cells[1].plan.optimizer, "sgd");
-  const auto granularities = plan(matrix + "granularities = [\"layer\", \"half\"]\n");
-  EXPECT_THAT(ids(granularities), ElementsAre("a-afab-w2", "a-half-afab-w2"));
-  EXPECT_THAT(titles_of_several(granularities), IsEmpty());
-  for (const auto& [made, second] : {std::pair{&optimizers, "a-sgd"}, {&granularities, "a-half"}}) {
-    ASSERT_THAT(made->references, SizeIs(2));
-    EXPECT_EQ(made->references[1].id, second);
-    EXPECT_EQ(made->cells[1].reference, 1U);
-  }
-}
-
-TEST_F(MakePlan, ABalanceOfHalvesAddsUpToHalves) {
-  const std::string cell = "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\ngranularity = \"half\"\n";
-
-  EXPECT_THAT(plan(cell + "balance = [3, 7]\n").cells, SizeIs(1));
-  EXPECT_THAT(refusal(cell + "balance = [2, 3]\n"),
-              AllOf(HasSubstr("5 half layers, the model"),
-                    HasSubstr("has 10; a half layer counts as one: double each number")));
+  ASSERT_THAT(optimizers.references, SizeIs(2));
+  EXPECT_EQ(optimizers.references[1].id, "a-sgd");
+  EXPECT_EQ(optimizers.cells[1].reference, 1U);
 }
 
 }  // namespace

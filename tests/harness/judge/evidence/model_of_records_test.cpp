@@ -82,15 +82,6 @@ TEST_F(ModelOfRecords, OfALlamaFollowsItsConfiguration) {
   EXPECT_EQ(found.vocabulary, 8);
 }
 
-TEST_F(ModelOfRecords, OfALlamaInHalvesHasTheUnitsOfTheReference) {
-  reference.manifest["stages"][0]["units"] = {
-      "embed_tokens", "layers.0.attention", "layers.0.mlp", "layers.1.attention", "layers.1.mlp", "norm", "lm_head"};
-  const auto found = model();
-
-  EXPECT_TRUE(found.has_sizes());
-  EXPECT_EQ(found.units, judging::expected_model(reference.manifest.at("model"), true).units);
-}
-
 TEST_F(ModelOfRecords, OfALlamaWithOtherNamesIsWhatTheRecordLists) {
   for (TensorRow& row : reference.rows(&RankRecord::tensors)) row.name = "module." + row.name;
   const auto found = model();

@@ -53,23 +53,6 @@ TEST(ExpectedModel, UnitsRunFromEmbeddingToHead) {
   EXPECT_FALSE(model.unit_position("layers.1"));
 }
 
-TEST(ExpectedModel, HalvesOfALayerShareItsParametersInTheSameOrder) {
-  const auto model = expected_model(small(), true), whole = expected_model(small());
-
-  EXPECT_THAT(model.units, ElementsAre("embed_tokens", "layers.0.attention", "layers.0.mlp", "norm", "lm_head"));
-  ASSERT_EQ(model.parameters.size(), whole.parameters.size());
-  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    const std::string& name = model.parameters[i].name;
-    EXPECT_EQ(name, whole.parameters[i].name);
-    const bool of_layer = name.starts_with("model.layers.");
-    const bool mlp = name.find(".mlp.") != std::string::npos || name.find("post_attention") != std::string::npos;
-    EXPECT_EQ(model.parameters[i].unit, !of_layer ? whole.parameters[i].unit
-                                        : mlp     ? "layers.0.mlp"
-                                                  : "layers.0.attention")
-        << name;
-  }
-}
-
 TEST(ExpectedModel, DefaultsMatchTransformers) {
   const auto model = expected_model(small());
 
