@@ -13,9 +13,9 @@ namespace plumbline {
 
 /// The most that is read of a file that people write: a run, sweep or schedule file, a config, a request.
 inline constexpr std::size_t most_by_hand = std::size_t{16} << 20;
-/// The most of JSON that programs write and that grows with a run: manifests, verdicts, indices of weights.
+/// The largest JSON file that programs write and that grows with a run: manifests, verdicts, indices of weights.
 inline constexpr std::size_t most_of_json = std::size_t{128} << 20;
-/// The most of other files that programs write: lists of actions, programs themselves.
+/// The largest of other files that programs write: lists of actions, programs themselves.
 inline constexpr std::size_t most_by_program = std::size_t{1} << 30;
 
 /// The file's bytes. Throws InputError naming the file if it cannot be read, or before reading it if it has more than
