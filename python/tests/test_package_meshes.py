@@ -59,7 +59,8 @@ class MeshesTest(unittest.TestCase):
             add(f"{name}-one", sizes | {"pp": 1}, own_tensor=own, norms_from=str(cls.folder / f"{name}-two"))
         for sizes, wrong, *_ in ONE_SIDED:
             add(f"{cls.name(sizes, wrong)}-two", sizes, wrong=wrong)
-            add(f"{cls.name(sizes, wrong)}-one", sizes | {"pp": 1})
+            if (sizes, False) not in RIGHT:
+                add(f"{cls.name(sizes, False)}-one", sizes | {"pp": 1})
         for sizes, wrong, *_ in IN_BOTH:
             name = cls.name(sizes, wrong)
             add(f"{name}-two", sizes, wrong=wrong)
@@ -73,9 +74,9 @@ class MeshesTest(unittest.TestCase):
     def name(sizes, more):
         return "-".join([*sizes, str(more)]).replace(" ", "-")
 
-    def compared(self, sizes, more):
-        name = self.name(sizes, more)
-        return plumbline.compare(self.folder / f"{name}-one", self.folder / f"{name}-two")
+    def compared(self, sizes, more, of_reference=None):
+        one, two = self.name(sizes, more if of_reference is None else of_reference), self.name(sizes, more)
+        return plumbline.compare(self.folder / f"{one}-one", self.folder / f"{two}-two")
 
     def test_right_ones_have_the_same_bits(self):
         for sizes, own in RIGHT:
@@ -98,7 +99,7 @@ class MeshesTest(unittest.TestCase):
     def test_a_mistake_of_the_pipeline_is_seen_where_it_is_made(self):
         for sizes, wrong, check, item, words in ONE_SIDED:
             with self.subTest(wrong):
-                found = self.compared(sizes, wrong)
+                found = self.compared(sizes, wrong, of_reference=False)
                 self.assertEqual(found.checks[check].outcome, "differs")
                 self.assertIn(item, found.first_divergence["item"])
                 self.assertIn(words, found.first_divergence["words"])

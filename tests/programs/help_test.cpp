@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -51,10 +52,16 @@ class Help : public ::testing::Test {
         "( cd " + folder_.path().string() + " && unset COLUMNS && PATH=" + bin() + ":$PATH && " + command + " )",
         folder_.path());
   }
+  /// Each is asked for once: starting LibTorch takes half a second.
+  Ended help(const std::string& command) const {
+    static std::map<std::string, Ended> kept;
+    const auto found = kept.find(command);
+    return found != kept.end() ? found->second : kept.emplace(command, run(command + " --help")).first->second;
+  }
   /// "plumbline", "plumbline schedule", "plumbline schedule show", ...
   std::vector<std::string> commands(const std::string& command) const {
     std::vector<std::string> all = {command};
-    for (const std::string& entry : entries_of(run(command + " --help").said, "Command")) {
+    for (const std::string& entry : entries_of(help(command).said, "Command")) {
       if (entry.starts_with(" ")) continue;
       for (const auto& deeper : commands(command + " " + entry.substr(0, entry.find(' ')))) all.push_back(deeper);
     }
@@ -71,7 +78,7 @@ class Help : public ::testing::Test {
 
 TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
   for (const std::string& command : all_commands()) {
-    const Ended help = run(command + " --help");
+    const Ended help = this->help(command);
 
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_THAT(help.said, ::testing::MatchesRegex("Usage: " + command + "( [^\n]*)?\n\n(.|\n)*")) << command;
@@ -88,7 +95,7 @@ TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
 // Run as it stands, without what is optional: what follows it are errors of files that are not there.
 TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
   for (const std::string& command : all_commands()) {
-    const std::string help = run(command + " --help").said;
+    const std::string help = this->help(command).said;
     std::string usage = help.substr(7, help.find("\n\n") - 7);
     usage = std::regex_replace(usage, std::regex("\\[[^\\]]*\\]|\\n|\\.\\.\\."), "");
     const bool group = usage.find("COMMAND") != std::string::npos;
@@ -144,7 +151,7 @@ TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
     const auto options = offered(program, words);
     words.back() = "";
     const auto commands = offered(program, words);
-    const std::string help = run(command + " --help").said;
+    const std::string help = this->help(command).said;
     for (const std::string& entry : entries_of(help, "Option")) {
       std::smatch name;
       if (std::regex_search(entry, name, std::regex("^(-h, )?(--?[a-z-]+)"))) {
