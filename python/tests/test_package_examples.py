@@ -66,7 +66,8 @@ class ExamplesTest(unittest.TestCase):
     @unittest.skipUnless(judge() and importlib.util.find_spec("torch"), "no program plumbline, or no torch")
     def test_gradients_in_a_buffer_of_their_own_are_compared(self):
         with tempfile.TemporaryDirectory() as folder:
-            _, said = ended("main_grad.py", folder)
+            code, said = ended("main_grad.py", folder)
+        self.assertEqual(code, 0)
         self.assertRegex(said, r"^right: holds\nwrong: step 0, stage 0, rank 0, copy layers\.0\.bias:")
 
     def test_each_wrong_way_changes_one_place(self):
