@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One transformer layer: attention and MLP, each after a norm and with a residual connection.
+// One transformer layer: attention with grouped key/value heads (Ainslie et al., arXiv:2305.13245) and a gated MLP
+// (SwiGLU; Shazeer, arXiv:2002.05202), each after a norm and with a residual connection.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include "model/attention.hpp"
 #include "model/config.hpp"
-#include "model/mlp.hpp"
+#include "model/linear.hpp"
 #include "model/rope.hpp"
 
 namespace plumbline {
+
+struct AttentionWeights {
+  LinearWeights q_proj;  ///< [heads * head_dim, hidden]
+  LinearWeights k_proj;  ///< [kv_heads * head_dim, hidden]
+  LinearWeights v_proj;  ///< [kv_heads * head_dim, hidden]
+  LinearWeights o_proj;  ///< [hidden, heads * head_dim]
+};
+
+struct MlpWeights {
+  LinearWeights gate_proj;  ///< [intermediate, hidden]
+  LinearWeights up_proj;    ///< [intermediate, hidden]
+  LinearWeights down_proj;  ///< [hidden, intermediate]
+};
 
 struct DecoderLayer {
   AttentionWeights self_attn;
@@ -18,14 +31,14 @@ struct DecoderLayer {
   at::Tensor post_attention_layernorm;  ///< [hidden]
 };
 
-/// Its first half: the norm, attention, and the residual connection over both. hidden [batch, sequence, hidden] -> the
-/// same shape.
+/// The first half: norm, attention, residual connection. hidden [batch, sequence, hidden] -> the same shape; `tables`
+/// of exactly `sequence` rows.
 at::Tensor attention_half(const at::Tensor& hidden, const DecoderLayer& layer, const LlamaConfig& config,
                           const RopeTables& tables);
-/// Its second half: the norm, the MLP, and the residual connection over both.
+/// The second half: norm, down(silu(gate(x)) * up(x)), residual connection.
 at::Tensor mlp_half(const at::Tensor& attended, const DecoderLayer& layer, const LlamaConfig& config);
 
-/// One half after the other. saved_bytes gives what each keeps for the backward pass.
+/// Both halves. saved_bytes gives what each keeps for the backward pass.
 at::Tensor decoder_layer(const at::Tensor& hidden, const DecoderLayer& layer, const LlamaConfig& config,
                          const RopeTables& tables);
 

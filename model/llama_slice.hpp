@@ -30,9 +30,9 @@ class LlamaSlice {
   /// Rounds all masters to their copies; does nothing without masters.
   void round_masters() const;
   /// Gives every parameter a zeroed gradient, so that the first backward pass accumulates in place like all later ones;
-  /// for parameters with masters, a float32 sum. All are in one buffer, but for those of which the next would not be
-  /// aligned. Separate from the constructor, so that callers can account for values and gradients separately. Existing
-  /// gradients are kept.
+  /// for parameters with masters, a float32 sum. All are in one buffer, except those whose size would leave the next
+  /// one unaligned. Separate from the constructor, so that callers can account for values and gradients separately.
+  /// Existing gradients are kept.
   void allocate_gradients();
   /// Makes the RoPE tables for rows of up to this many tokens; all layers share them. Call before the first forward
   /// pass. Does nothing in a slice without attention. `made_in`: dtype in which the tables are computed, converted

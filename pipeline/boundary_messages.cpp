@@ -38,7 +38,7 @@ BoundaryMessages::BoundaryMessages(const Run& run, const PipelinePlan& plan, Bat
       group_(group),
       observer_(observer),
       units_(unit_names(run.config)),
-      dtype_(computed_type(run.file.train)) {}
+      dtype_(computed_type(run.train)) {}
 
 at::Tensor BoundaryMessages::receive_input(const StepAction& now, const Action& action, Direction direction) {
   const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;

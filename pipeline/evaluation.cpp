@@ -38,7 +38,7 @@ Evaluation::Evaluation(const Run& run, const PipelinePlan& plan, RankParts& part
     : pipeline_(parts.pipeline),
       replicas_(plan.replicas),
       batches_(part_of_replica(evaluation_data(run), plan, plan.replica_of(parts.pipeline.world().rank()))),
-      owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == pipeline_.rank()),
+      owns_loss_(plan.owns_loss(pipeline_.world().rank())),
       observer_(heartbeat, batches_.microbatches(), run.recorded() && owns_loss_),
       executor_(run, plan, parts, forward_list(plan.schedule.placement, batches_.microbatches(), pipeline_.rank()),
                 {batches_, observer_, /*trains=*/false}) {}

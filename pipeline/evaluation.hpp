@@ -25,9 +25,8 @@ class Evaluation {
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  /// Collective, between two steps. Each replica evaluates its part of the microbatches. Returns the losses of all of
-  /// them on the ranks that have the last stage. Changes no parameter and no
-  /// gradient.
+  /// Collective, between two steps. Each replica evaluates its part of the microbatches. Returns all losses on the
+  /// ranks that have the last stage. Does not change parameters or gradients.
   std::optional<EvaluationResult> after(std::int64_t step);
 
  private:

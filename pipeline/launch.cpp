@@ -57,7 +57,7 @@ void select_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ran
   if (std::ranges::any_of(ranks, [](const RankGpus& each) { return each.devices.empty(); })) return;
   GpuSharing sharing;
   sharing.mixed_models = options.mixed_gpus;
-  const bool nccl = run.file.pipeline.transport == "nccl";
+  const bool nccl = run.pipeline.transport == "nccl";
   const std::string why_not = nccl ? why_nccl_needs_one_gpu_a_rank_here(load_gpu_module()) : "";
   sharing.several_ranks_per_gpu = why_not.empty();
   std::vector<int> assigned;
@@ -71,7 +71,7 @@ void select_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ran
   load_gpu_module().use(run.device.index());
 }
 
-/// Throws SystemError if the launcher belongs to another MPI. Of its processes, which do not know each other, the first
+/// Throws SystemError if the launcher belongs to another MPI. Its processes do not know each other: the first
 /// prints the message; the others wait, since some launchers kill all processes as soon as one has failed.
 void require_own_launcher(const Endpoint& endpoint) {
   const auto foreign = foreign_launcher(endpoint.world_size());
@@ -99,7 +99,7 @@ std::unique_ptr<Transport> open_mpi_transport(const PipelineOptions& options, Ru
   std::optional<at::Device> staged;
   std::unique_ptr<NcclPayloads> nccl;
   if (run != nullptr && run->device.has_index()) {
-    if (run->file.pipeline.transport == "nccl") {
+    if (run->pipeline.transport == "nccl") {
       nccl = std::make_unique<NcclPayloads>(real_gpu_api(), endpoint->rank(), nccl_settings(*run));
     } else {
       staged = run->device;
@@ -114,7 +114,7 @@ int train_with_mpi(const PipelineOptions& options, std::optional<Failure> failur
   std::optional<Run> run;
   if (!failure) failure = failure_of([&] { run = load_job(options, !options.record.empty()); });
   if (run && run->recorded()) install_memory_meter();
-  if (run) at::set_num_threads(static_cast<int>(run->file.train.threads));
+  if (run) at::set_num_threads(static_cast<int>(run->train.threads));
   const auto transport = open_mpi_transport(options, run ? &*run : nullptr, failure);
   if (options.progress && run && transport->size() == 1 && !started_by_a_launcher()) {
     std::fprintf(stderr, "note: one rank, because no launcher started this program; --ranks 4 starts four\n");
@@ -170,22 +170,21 @@ std::vector<std::string> transports_of_this_build() {
 
 Run load_job(const PipelineOptions& options, bool recorded) {
   Run run = load_run(options, recorded);
-  PipelineSettings& settings = run.file.pipeline;
-  if (options.schedule) settings.schedule = *options.schedule;
-  if (options.transport) settings.transport = *options.transport;
+  if (options.schedule) run.pipeline.schedule = *options.schedule;
+  if (options.transport) run.pipeline.transport = *options.transport;
   return run;
 }
 
 TransportSettings transport_settings(const Run& run) {
-  const std::chrono::milliseconds start(run.file.pipeline.start_timeout_ms);
+  const std::chrono::milliseconds start(run.pipeline.start_timeout_ms);
   // A rank ends its own writing at the limit, between two tensors; the others wait for that.
   const std::chrono::milliseconds save = std::chrono::milliseconds(run.checkpoint.timeout_ms) + start;
-  return {std::chrono::milliseconds(run.file.pipeline.timeout_ms), start, /*starting=*/true, save};
+  return {std::chrono::milliseconds(run.pipeline.timeout_ms), start, /*starting=*/true, save};
 }
 
 NcclSettings nccl_settings(const Run& run) {
   const bool host_reads_boundaries = run.recorded() && run.record_level >= RecordLevel::full;
-  return {.device = run.device, .max_ctas = run.file.pipeline.max_ctas, .run_ahead = host_reads_boundaries ? 0 : 2};
+  return {.device = run.device, .max_ctas = run.pipeline.max_ctas, .run_ahead = host_reads_boundaries ? 0 : 2};
 }
 
 int train_with_threads(const PipelineOptions& options) {
@@ -215,7 +214,7 @@ int train_with_threads(const PipelineOptions& options) {
   const AlignedClock clock{monotonic_ns(), 0};
   const auto train = [&](int rank) {
     (rank == 0 && !run.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
-    at::set_num_threads(static_cast<int>(run.file.train.threads));  // OpenMP keeps this number per thread
+    at::set_num_threads(static_cast<int>(run.train.threads));  // OpenMP keeps this number per thread
     Transport& transport = *transports[static_cast<std::size_t>(rank)];
     try {
       ended_with(run_rank(options, &run, std::nullopt, transport,

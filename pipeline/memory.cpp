@@ -34,7 +34,7 @@ std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64
 }
 
 std::string line_of(const Run& run, int ranks_of_each) {
-  const int replicas = run.file.pipeline.replicas, world = replicas * ranks_of_each;
+  const int replicas = run.pipeline.replicas, world = replicas * ranks_of_each;
   const std::string ranks = (replicas > 1 ? std::to_string(replicas) + " x " : "") + std::to_string(ranks_of_each) +
                             (world == 1 ? " rank" : " ranks");
   try {
@@ -68,7 +68,7 @@ std::string words_of(const std::string& name, const Machine& machine, std::size_
 MemoryPlan plan_rank_memory(const Run& run, const BatchPlan& batches, const std::vector<UnitRange>& stages,
                             const std::vector<std::int32_t>& own, const ActionList& list) {
   const LlamaConfig& config = run.config;
-  const TrainSettings& train = run.file.train;
+  const TrainSettings& train = run.train;
   const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
@@ -83,9 +83,9 @@ MemoryPlan plan_rank_memory(const Run& run, const BatchPlan& batches, const std:
     const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
     const std::int64_t rows = math_sequence(batches, action.microbatch, run.device, dtype);
     const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute, rows);
-    const std::int64_t beside = begins ? 0 : plan_backward(config, stage, tokens, train, rows);
+    const std::int64_t temporary = begins ? 0 : plan_backward(config, stage, tokens, train, rows);
     if (begins) live = sum_of_sizes({live, bytes});
-    plan.activations = std::max(plan.activations, sum_of_sizes({live, beside}));
+    plan.activations = std::max(plan.activations, sum_of_sizes({live, temporary}));
     if (ends) live -= bytes;
   }
   return plan;
@@ -94,9 +94,9 @@ MemoryPlan plan_rank_memory(const Run& run, const BatchPlan& batches, const std:
 MemoryPlan memory_of(const Run& run, const PipelinePlan& plan, int rank) {
   const int here = plan.rank_in_pipeline(rank);
   MemoryPlan memory =
-      plan_rank_memory(run, run.batches.part(plan.replica_of(rank), plan.replicas), plan.stages,
+      plan_rank_memory(run, part_of_replica(run.batches, plan, plan.replica_of(rank)), plan.stages,
                        plan.schedule.placement.stages_on(here), plan.schedule.ranks.at(static_cast<std::size_t>(here)));
-  if (run.file.pipeline.transport == "nccl") {
+  if (run.pipeline.transport == "nccl") {
     const auto connections = connections_of(plan.schedule.placement, run.config.tied, plan.replicas);
     memory.communicators = nccl_bytes_of_connection * std::ranges::count_if(connections, [&](const auto& ranks) {
                              return std::ranges::count(ranks, rank) > 0;
@@ -123,14 +123,14 @@ std::string memory_plan_text(const Run& run, const PipelinePlan& plan, int rank)
 }
 
 std::string memory_table(const Run& run, int world) {
-  std::string table = "Lower bounds, for the rank that needs the most (schedule " + run.file.pipeline.schedule +
-                      ", precision " + run.file.train.dtype + ", recompute " + to_text(run.file.train.recompute) +
+  std::string table = "Lower bounds, for the rank that needs the most (schedule " + run.pipeline.schedule +
+                      ", precision " + run.train.dtype + ", recompute " + to_text(run.train.recompute) +
                       (run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
   table += line({"", "in all", "parameters", "gradients", "optimizer", "activations", "all ranks"});
   const MemoryPlan reference = plan_one_device(run);
   table += line("reference", reference, reference.total());
   for (int ranks = 1; ranks <= most_ranks; ++ranks) table += line_of(run, ranks);
-  const int asked = world / run.file.pipeline.replicas;
+  const int asked = world / run.pipeline.replicas;
   if (asked > most_ranks) table += line_of(run, asked);
   return table + "Free on this machine: " + bytes_text(free_memory()) +
          ". In addition a rank needs memory for LibTorch, MPI and running kernels.\n";

@@ -15,7 +15,7 @@ namespace plumbline {
 namespace {
 
 RunnableSchedule schedule_of(const Run& run, int world) {
-  const PipelineSettings& settings = run.file.pipeline;
+  const PipelineSettings& settings = run.pipeline;
   ScheduleRequest request;
   request.schedule = settings.schedule;
   request.ranks = world / settings.replicas;
@@ -27,7 +27,7 @@ RunnableSchedule schedule_of(const Run& run, int world) {
 }
 
 void check_replicas(const Run& run, int world) {
-  const PipelineSettings& settings = run.file.pipeline;
+  const PipelineSettings& settings = run.pipeline;
   if (settings.replicas == 1) return;
   const std::string replicas = "pipeline.replicas is " + std::to_string(settings.replicas);
   if (world % settings.replicas != 0) {
@@ -47,7 +47,7 @@ void check_replicas(const Run& run, int world) {
 }  // namespace
 
 PipelinePlan make_plan(const Run& run, int world) try {
-  const PipelineSettings& settings = run.file.pipeline;
+  const PipelineSettings& settings = run.pipeline;
   check_replicas(run, world);
   PipelinePlan plan;
   plan.replicas = settings.replicas;
@@ -79,7 +79,7 @@ std::vector<StageEntry> stage_entries(const Run& run, const PipelinePlan& plan) 
 
 std::string plan_text(const Run& run, const PipelinePlan& plan) {
   const Placement& placement = plan.schedule.placement;
-  const PipelineSettings& settings = run.file.pipeline;
+  const PipelineSettings& settings = run.pipeline;
   std::vector<std::string> layers;
   for (const UnitRange& stage : plan.stages)
     layers.push_back(std::to_string(count(run.config, stage, UnitKind::layer)));

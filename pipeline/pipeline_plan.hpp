@@ -30,6 +30,10 @@ struct PipelinePlan {
   int world() const { return replicas * ranks(); }
   int replica_of(int rank) const { return rank / ranks(); }
   int rank_in_pipeline(int rank) const { return rank % ranks(); }
+  /// Whether a rank of the run has the last stage, which computes the loss.
+  bool owns_loss(int rank) const {
+    return schedule.placement.rank_of(schedule.placement.stages() - 1) == rank_in_pipeline(rank);
+  }
   /// Of the run's ranks, in its record.
   RankFolders folders(const std::filesystem::path& record) const { return {record, replicas > 1 ? ranks() : 0}; }
 };

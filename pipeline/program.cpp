@@ -53,12 +53,12 @@ std::optional<int> launcher_number(std::array<const char*, 2> names) {
 /// Same assignment as select_gpu makes in a job, with all ranks on this machine.
 void check_gpus(const PipelineOptions& options, const Run& run, const PipelinePlan& plan) {
   const int world = plan.world();
-  const bool threads = run.file.pipeline.transport == "threads";
+  const bool threads = run.pipeline.transport == "threads";
   const RankGpus seen = gpus_of_this_rank(load_gpu_module());
   GpuSharing sharing;
   sharing.mixed_models = options.mixed_gpus;
   sharing.several_ranks_per_gpu =
-      run.file.pipeline.transport != "nccl" || why_nccl_needs_one_gpu_a_rank_here(load_gpu_module()).empty();
+      run.pipeline.transport != "nccl" || why_nccl_needs_one_gpu_a_rank_here(load_gpu_module()).empty();
   std::vector<int> gpus(static_cast<std::size_t>(world), 0);
   if (!threads) gpus = assign_gpus(std::vector(gpus.size(), seen), sharing);
   for (int gpu = 0; gpu < static_cast<int>(seen.devices.size()); ++gpu) {

@@ -16,11 +16,11 @@ RecordedRank recorded(const Run& run, const PipelinePlan& plan, int rank) {
   RecordedRank made;
   made.rank = plan.rank_in_pipeline(rank);
   made.first_rank = rank - plan.rank_in_pipeline(rank);
-  made.owns_loss = plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == made.rank;
+  made.owns_loss = plan.owns_loss(rank);
   made.reports = plan.replica_of(rank) == 0;
   made.measures_passes = true;
   made.origin_ns = plan.origin_ns;
-  made.process = run.file.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
+  made.process = run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
   return made;
 }
 
@@ -31,8 +31,7 @@ RankTrainer::RankTrainer(const Run& run, const PipelinePlan& plan, Transport& wo
     : Trainer(run, part_of_replica(run.batches, plan, plan.replica_of(world.rank())),
               record.empty() ? record : plan.folders(record).pipeline_of(world.rank()),
               recorded(run, plan, world.rank())),
-      owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) ==
-                 plan.rank_in_pipeline(world.rank())),
+      owns_loss_(plan.owns_loss(world.rank())),
       compares_tied_copies_(run.record_level >= RecordLevel::full && run.config.tied && plan.stages.size() > 1),
       folders_(plan.folders(record)),
       lowest_stage_(plan.schedule.placement.stages_on(plan.rank_in_pipeline(world.rank())).front()),

@@ -37,7 +37,7 @@ at::Tensor LlamaStage::forward(const Pass& pass, std::int64_t step, std::int64_t
     data.ids.reset();  // the last stage needs only the labels
     if (pass.trains) slot = begin_graph(input);
   }
-  const Recompute recompute = pass.trains ? run_.file.train.recompute : Recompute::none;
+  const Recompute recompute = pass.trains ? run_.train.recompute : Recompute::none;
   at::Tensor output = forward_units(slice_, std::move(input), {data.labels, pass.valid_tokens}, recompute);
   if (pass.trains) {
     InFlight& state = in_flight_[microbatch];
@@ -81,7 +81,7 @@ RankParts make_rank_parts(const Run& run, const PipelinePlan& plan, Group& pipel
   RankParts parts{{}, {}, pipeline};
   for (const std::int32_t index : plan.schedule.placement.stages_on(pipeline.rank())) {
     auto stage = std::make_unique<LlamaStage>(run, index, plan.stages.at(static_cast<std::size_t>(index)));
-    parts.state.add(run.file.train.optimizer, index, stage->slice().parameters());
+    parts.state.add(run.train.optimizer, index, stage->slice().parameters());
     parts.stages.push_back(std::move(stage));
   }
   return parts;

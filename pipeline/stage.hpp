@@ -25,7 +25,7 @@
 
 namespace plumbline {
 
-/// Whose forward and backward passes run: those of a step, or those of an evaluation.
+/// The data and observer of a step's or an evaluation's passes.
 struct Pass {
   BatchPlan data;
   /// Receives the inputs of the first and last stage, and the losses.

@@ -34,7 +34,7 @@ class DataFiles {
   explicit DataFiles(const Run& run) : run_(run) {
     const std::int64_t tensors_of_a_step = 2 * run.batches.microbatches();
     steps_of_a_file_ = std::max<std::int64_t>(1, most_tensors / tensors_of_a_step);
-    files_ = (run.file.train.steps + steps_of_a_file_ - 1) / steps_of_a_file_;
+    files_ = (run.train.steps + steps_of_a_file_ - 1) / steps_of_a_file_;
   }
 
   std::int64_t files() const { return files_; }
@@ -45,14 +45,13 @@ class DataFiles {
     }
     constexpr std::int64_t bytes_of_a_name = 100;  // bytes in the header
     return product_of_sizes(
-        {run_.file.train.steps, sum_of_sizes({product_of_sizes({tokens, bytes_of_id_and_label}),
-                                              product_of_sizes({2 * bytes_of_a_name, run_.batches.microbatches()})})});
+        {run_.train.steps, sum_of_sizes({product_of_sizes({tokens, bytes_of_id_and_label}),
+                                         product_of_sizes({2 * bytes_of_a_name, run_.batches.microbatches()})})});
   }
   void write(const std::filesystem::path& folder) const {
     for (std::int64_t file = 0; file < files_; ++file) {
       const std::string name = files_ == 1 ? "data.safetensors" : numbered_file("data", file + 1, files_);
-      write_file(folder / name, file * steps_of_a_file_,
-                 std::min(run_.file.train.steps, (file + 1) * steps_of_a_file_));
+      write_file(folder / name, file * steps_of_a_file_, std::min(run_.train.steps, (file + 1) * steps_of_a_file_));
     }
   }
 
@@ -101,11 +100,11 @@ void tell_cost(const ReferenceOptions& options, const Run& run, const DataFiles&
   }
   if (!options.progress) return;
   std::fprintf(stderr, "%s: writes ids and labels of %lld steps, %s\n", folder.c_str(),
-               static_cast<long long>(run.file.train.steps), cost.c_str());
+               static_cast<long long>(run.train.steps), cost.c_str());
 }
 
 NamedTensors weights_of(const Run& run) {
-  LlamaSlice slice(run.config, all_units(run.config), trained_type(run.file.train));
+  LlamaSlice slice(run.config, all_units(run.config), trained_type(run.train));
   set_initial_values(slice, run.file);
   NamedTensors weights;
   for (const Parameter& parameter : slice.parameters()) {

@@ -76,7 +76,7 @@ class ReferenceTrainer : public Trainer {
         units_(unit_names(run.config)),
         meter_(this_thread_meter()),
         model_(make_model(run, variant)),
-        state_(run.file.train.optimizer, model_.parameters()),
+        state_(run.train.optimizer, model_.parameters()),
         listed_(std::move(listed)) {}
 
   /// An additional pass over the first step's microbatches, whose gradients are discarded, to measure the bytes of
@@ -110,7 +110,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
   at::Tensor x = std::move(data.ids);
   for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
     if (meter != nullptr) meter->before_unit(unit, x);
-    x = forward_unit(model_, unit, x, target, run_.file.train.recompute);
+    x = forward_unit(model_, unit, x, target, run_.train.recompute);
     if (meter != nullptr) meter->after_unit(unit, x);
   }
   if (scored) scored(x);
@@ -229,18 +229,18 @@ ExitCode train_reference(const ReferenceOptions& options) {
   apply_deterministic_settings();
   keep_freed_memory();
   Run run = load_run(options, !options.record.empty());
-  at::set_num_threads(static_cast<int>(run.file.train.threads));
+  at::set_num_threads(static_cast<int>(run.train.threads));
   if (run.recorded()) {
     warn_of_equal_microbatches(run.batches);
     install_memory_meter();
   }
   Variant variant{options.perturb, std::nullopt};
-  if (options.shadow && is_mixed(run.file.train)) {
+  if (options.shadow && is_mixed(run.train)) {
     throw InputError(
         options.run_file.string() +
         ", key train.precision: mixed has no float64 reference; its limits cannot be measured, so compare it in bits");
   }
-  if (options.shadow) variant.shadow_of = std::exchange(run.file.train.dtype, "float64");
+  if (options.shadow) variant.shadow_of = std::exchange(run.train.dtype, "float64");
   const auto units = unit_names(run.config);
   const MemoryPlan need = plan_one_device(run);
   const std::string memory_plan_text = "the plan is " + to_text(need);

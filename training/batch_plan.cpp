@@ -164,9 +164,14 @@ std::int64_t BatchPlan::labels_of(std::int64_t step, std::int64_t index) const {
 }
 
 std::int64_t BatchPlan::step_valid_tokens(std::int64_t step) const {
+  const std::lock_guard lock(last_count_->mutex);
+  if (last_count_->step == step) return last_count_->labels;
   std::int64_t sum = 0;
   for (std::int64_t index = 0; index < microbatches_of_step(); ++index) sum += labels_of(step, index);
-  if (sum > 0) return sum;
+  if (sum > 0) {
+    last_count_->step = step;
+    return last_count_->labels = sum;
+  }
   throw InputError("step " + std::to_string(step) + ": data.ignore leaves no label among its " +
                    std::to_string(step_tokens()) +
                    " tokens, so it has no loss; give longer rows, more microbatches, or another data.seed");

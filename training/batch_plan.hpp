@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class BatchPlan {
   /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
   std::int64_t step_tokens() const { return step_->offsets.back(); }  ///< of all microbatches, in every step
-  /// Of all microbatches. Throws InputError if there is none: such a step has no loss.
+  /// Labels of all microbatches; remembers the last step. Throws InputError if there is none: such a step has no loss.
   std::int64_t step_valid_tokens(std::int64_t step) const;
   /// Number of distinct ids at positions with a valid label at or after them in their row. Reads every token.
   std::int64_t live_tokens(std::int64_t step) const;
@@ -84,7 +85,15 @@ class BatchPlan {
   /// ids, then labels, each batch x sequence.
   std::vector<std::int64_t> numbers(std::int64_t step, std::int64_t index) const;
 
+  /// With `ignored` a count reads bytes of the whole step, and trainer and recorder both need it.
+  struct LastCount {
+    std::mutex mutex;
+    std::int64_t step = -1;
+    std::int64_t labels = 0;
+  };
+
   std::shared_ptr<const Step> step_;
+  std::shared_ptr<LastCount> last_count_ = std::make_shared<LastCount>();
   std::int64_t first_ = 0;  ///< microbatch of this part
   std::int64_t count_ = 0;  ///< microbatches of this part
 };

@@ -22,8 +22,8 @@ struct ParameterNorm {
 inline constexpr std::int64_t norm_piece = std::int64_t{1} << 21;
 
 /// fp64 norm of each gradient, in the state's order: sqrt(n_0^2 + n_1^2 + ...), from left to right, of the vector norms
-/// of its pieces; of a single piece, its norm. A tied model has no entry `lm_head.weight`: its gradient is that of
-/// embed_tokens.
+/// of its pieces; of a single piece, its norm. A tied model has no entry `lm_head.weight`, whose gradient is part
+/// of embed_tokens'.
 std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const TrainState& state);
 
 /// Square root of the left-to-right sum of squares in canonical order. `norms` may come from several ranks in any

@@ -35,14 +35,14 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["role"] = role;
   manifest["command"] = command;
   manifest["model"] = run.config.source;
-  manifest["seed"] = file.train.seed;
-  manifest["dtype"] = file.train.dtype;
+  manifest["seed"] = run.train.seed;
+  manifest["dtype"] = run.train.dtype;
   manifest["device"] = run.device_type();
-  manifest["threads"] = file.train.threads;
-  manifest["recompute"] = to_text(file.train.recompute);
-  if (role == "pipeline") manifest["transport"] = file.pipeline.transport;
+  manifest["threads"] = run.train.threads;
+  manifest["recompute"] = to_text(run.train.recompute);
+  if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
-  manifest["steps"] = file.train.steps;
+  manifest["steps"] = run.train.steps;
   manifest["data"] = {{"source", source_text(file.data)}, {"microbatches", schedule.microbatches}};
   if (file.validation) {
     manifest["evaluation"] = {{"every", file.evaluate.every},
@@ -63,14 +63,14 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["frozen"] = Json::array();
   manifest["loss_scaling"] = "before";
   manifest["boundary_gradient_factor"] = 1;
-  manifest["optimizer"] = optimizer_json(file.train.optimizer);
-  manifest["learning_rate_schedule"] = {{"warmup_steps", file.train.warmup_steps},
-                                        {"start_factor", file.train.start_factor},
-                                        {"final_factor", file.train.final_factor},
-                                        {"total_steps", file.train.steps}};
-  if (file.train.curve != "cosine") manifest["learning_rate_schedule"]["curve"] = file.train.curve;
-  if (file.train.curve == "wsd") manifest["learning_rate_schedule"]["decay_steps"] = file.train.decay_steps;
-  manifest["clip_norm"] = file.train.clip_norm ? Json(*file.train.clip_norm) : Json(nullptr);
+  manifest["optimizer"] = optimizer_json(run.train.optimizer);
+  manifest["learning_rate_schedule"] = {{"warmup_steps", run.train.warmup_steps},
+                                        {"start_factor", run.train.start_factor},
+                                        {"final_factor", run.train.final_factor},
+                                        {"total_steps", run.train.steps}};
+  if (run.train.curve != "cosine") manifest["learning_rate_schedule"]["curve"] = run.train.curve;
+  if (run.train.curve == "wsd") manifest["learning_rate_schedule"]["decay_steps"] = run.train.decay_steps;
+  manifest["clip_norm"] = run.train.clip_norm ? Json(*run.train.clip_norm) : Json(nullptr);
   manifest["level"] = to_text(run.record_level);
   manifest["versions"] = versions_json();
   manifest["machine"] = machine_json();
@@ -82,7 +82,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   }
   manifest["clock_skew_ns"] = 0;
   manifest["started"] = now_text();
-  if (resumed_from && resumed_from->step < file.train.steps) {  // otherwise no steps remain, and there is no record
+  if (resumed_from && resumed_from->step < run.train.steps) {  // otherwise no steps remain, and there is no record
     manifest["first_step"] = resumed_from->step;
     manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
     if (!resumed_from->changes.empty()) manifest["resumed_from"]["changes"] = resumed_from->changes;

@@ -100,7 +100,7 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 MemoryPlan plan_state(const Run& run, const std::vector<UnitRange>& units) {
   // On a GPU the copy is in host memory, which this plan is not about.
   const bool copied = run.checkpoint.background && run.device.is_cpu();
-  return plan_state(run.config, units, run.file.train, copied, run.record_level == RecordLevel::dump);
+  return plan_state(run.config, units, run.train, copied, run.record_level == RecordLevel::dump);
 }
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
@@ -156,7 +156,7 @@ std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, c1
 
 MemoryPlan plan_one_device(const Run& run) {
   const LlamaConfig& config = run.config;
-  const TrainSettings& train = run.file.train;
+  const TrainSettings& train = run.train;
   const UnitRange all = all_units(config);
   const c10::ScalarType dtype = computed_type(train);
   MemoryPlan plan = plan_state(run, {all});

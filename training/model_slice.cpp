@@ -16,8 +16,8 @@ namespace plumbline {
 LlamaSlice make_slice(const Run& run, UnitRange units, std::optional<at::ScalarType> tables_in) {
   LlamaSlice slice = [&] {
     const MemoryScope scope(MemoryOwner::parameters);
-    LlamaSlice made(run.config, units, computed_type(run.file.train), run.device);
-    if (is_mixed(run.file.train)) made.keep_masters();
+    LlamaSlice made(run.config, units, computed_type(run.train), run.device);
+    if (is_mixed(run.train)) made.keep_masters();
     return made;
   }();
   {

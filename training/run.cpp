@@ -55,7 +55,8 @@ Run load_run(const std::filesystem::path& run_file, const std::optional<std::fil
     validation = load_plan(*file.validation, config);
     validation->step_valid_tokens(0);
   }
-  Run run{std::move(file), std::move(config), std::move(batches), std::move(validation)};
+  Run run{std::move(file), std::move(config), std::move(batches)};
+  run.validation = std::move(validation);
   run.checkpoint = run.file.checkpoint.value_or(CheckpointSettings{});
   run.record_level = run.file.record_level;
   run.id = new_run_id();

@@ -24,6 +24,8 @@ struct Run {
   RunFile file;
   LlamaConfig config;
   BatchPlan batches;
+  TrainSettings train = file.train;              ///< the run file's; --shadow replaces the precision
+  PipelineSettings pipeline = file.pipeline;     ///< the run file's; --schedule and --transport replace theirs
   std::optional<BatchPlan> validation{};         ///< its step 0 is an evaluation; null: no validation data
   CheckpointSettings checkpoint{};               ///< the run file's, and what the command line replaces
   RecordLevel record_level = RecordLevel::full;  ///< none: no record

@@ -103,25 +103,24 @@ Json resolved_run(const Run& run) {
   json["data"] = data_json(file.data, run.batches);
   json["validation"] = file.validation ? data_json(*file.validation, *run.validation) : Json(nullptr);
   json["evaluate"] = {{"every", file.evaluate.every}};
-  json["train"] = {{"steps", file.train.steps},
-                   {"seed", file.train.seed},
-                   {"precision", file.train.dtype},
-                   {"recompute", to_text(file.train.recompute)},
-                   {"threads", file.train.threads},
-                   {"optimizer", optimizer_json(file.train.optimizer)},
-                   {"warmup_steps", file.train.warmup_steps},
-                   {"start_factor", file.train.start_factor},
-                   {"final_factor", file.train.final_factor},
-                   {"curve", file.train.curve},
-                   {"decay_steps", file.train.decay_steps},
-                   {"peak_tflops", or_null(file.train.peak_tflops)},
-                   {"clip_norm", or_null(file.train.clip_norm)}};
-  const PipelineSettings& pipeline = file.pipeline;
-  json["pipeline"] = {{"schedule", pipeline.schedule},     {"chunks", pipeline.chunks},
-                      {"partition", pipeline.partition},   {"balance", pipeline.balance},
-                      {"transport", pipeline.transport},   {"max_ctas", pipeline.max_ctas},
-                      {"timeout_ms", pipeline.timeout_ms}, {"start_timeout_ms", pipeline.start_timeout_ms},
-                      {"replicas", pipeline.replicas}};
+  json["train"] = {{"steps", run.train.steps},
+                   {"seed", run.train.seed},
+                   {"precision", run.train.dtype},
+                   {"recompute", to_text(run.train.recompute)},
+                   {"threads", run.train.threads},
+                   {"optimizer", optimizer_json(run.train.optimizer)},
+                   {"warmup_steps", run.train.warmup_steps},
+                   {"start_factor", run.train.start_factor},
+                   {"final_factor", run.train.final_factor},
+                   {"curve", run.train.curve},
+                   {"decay_steps", run.train.decay_steps},
+                   {"peak_tflops", or_null(run.train.peak_tflops)},
+                   {"clip_norm", or_null(run.train.clip_norm)}};
+  json["pipeline"] = {{"schedule", run.pipeline.schedule},     {"chunks", run.pipeline.chunks},
+                      {"partition", run.pipeline.partition},   {"balance", run.pipeline.balance},
+                      {"transport", run.pipeline.transport},   {"max_ctas", run.pipeline.max_ctas},
+                      {"timeout_ms", run.pipeline.timeout_ms}, {"start_timeout_ms", run.pipeline.start_timeout_ms},
+                      {"replicas", run.pipeline.replicas}};
   json["checkpoint"] = {{"folder", run.checkpoint.folder ? Json(run.checkpoint.folder->string()) : Json(nullptr)},
                         {"every", run.checkpoint.every},
                         {"keep", run.checkpoint.keep},
@@ -136,7 +135,7 @@ Json resolved_run(const Run& run) {
 
 std::vector<std::string> run_lines(const Run& run) {
   const LlamaConfig& config = run.config;
-  const TrainSettings& train = run.file.train;
+  const TrainSettings& train = run.train;
   return {"model " + text_of(run.file.config) + ": " + counted(config.layers, "layer") + ", " +
               std::to_string(parameters(config)) + " parameters, " + (config.tied ? "tied, " : "") + train.dtype +
               (run.file.weights ? ", from " + text_of(*run.file.weights) : ""),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run says about itself: with all defaults filled in, as JSON and as a few lines; and whether it could start
-// here (--check).
+// Describes a run, with all defaults filled in, as JSON and as a few lines; and answers --check: whether it could start
+// here.
 #pragma once
 
 #include <filesystem>

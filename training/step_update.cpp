@@ -45,7 +45,7 @@ void end_gradients(const Run& run, std::int64_t step, TrainState& state, StepObs
   observer.before_update(step, state);
   const double norm = global_norm();
   if (run.stops_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);
-  const StepUpdate update = update_parameters(run.file.train, step, norm, state);
+  const StepUpdate update = update_parameters(run.train, step, norm, state);
   observer.after_update(step, state, update);
 }
 

@@ -17,9 +17,9 @@ namespace plumbline {
 namespace {
 
 /// Whether an evaluation follows this step: every `evaluate.every` steps and after the last.
-bool evaluation_due(const RunFile& file, std::int64_t step) {
-  const std::int64_t every = file.evaluate.every;
-  return step + 1 == file.train.steps || (every > 0 && (step + 1) % every == 0);
+bool evaluation_due(const Run& run, std::int64_t step) {
+  const std::int64_t every = run.file.evaluate.every;
+  return step + 1 == run.train.steps || (every > 0 && (step + 1) % every == 0);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ void Trainer::begin() {
   if (run_.resume) resumed_from_ = resume_training(*run_.resume, run_, state(), group());
   if (checkpoints_) checkpoints_->start_after(resumed_from_);
   if (resumed_from_ && state().step >= last_step()) {
-    const std::string raise = last_step() < run_.file.train.steps ? "--stop-after" : "train.steps";
+    const std::string raise = last_step() < run_.train.steps ? "--stop-after" : "train.steps";
     if (run_.recorded()) {
       throw InputError(*run_.resume + ": has made all " + std::to_string(state().step) +
                        " steps, so none is left to record; omit --record, or raise " + raise);
@@ -61,7 +61,7 @@ void Trainer::begin() {
 }
 
 std::int64_t Trainer::last_step() const {
-  return std::min(run_.file.train.steps, run_.stop_after.value_or(run_.file.train.steps));
+  return std::min(run_.train.steps, run_.stop_after.value_or(run_.train.steps));
 }
 
 ExitCode Trainer::succeeded() {
@@ -82,7 +82,7 @@ void Trainer::failed(const std::string& status, const std::vector<std::int64_t>&
 }
 
 std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
-  if (!run_.validation || !evaluation_due(run_.file, step)) return std::nullopt;
+  if (!run_.validation || !evaluation_due(run_, step)) return std::nullopt;
   const std::optional<EvaluationResult> result = evaluate(step);
   if (!result) return std::nullopt;
   if (run_.recorded()) {
@@ -107,7 +107,7 @@ void Trainer::run(bool show_progress) {
   if (show_progress && reports_) line.emplace(stderr, state().step);
   if (line) show_waits_on(&*line);
   const auto line_ends = c10::make_scope_exit([this] { show_waits_on(nullptr); });
-  const std::int64_t steps = run_.file.train.steps;
+  const std::int64_t steps = run_.train.steps;
   std::optional<float> evaluation_loss;  // the most recent one
   const double flops_of_device =
       step_flops(run_.config, run_.batches.padded_rows()) / static_cast<double>(group().size());
@@ -137,7 +137,7 @@ void Trainer::run(bool show_progress) {
     const auto write_row = [&](double saving_seconds, bool saved) {
       if (!metrics_) return;
       const double tflops = flops_of_device / seconds * 1e-12;
-      const std::optional<double>& peak = run_.file.train.peak_tflops;
+      const std::optional<double>& peak = run_.train.peak_tflops;
       metrics_->add(step,
                     {.loss = recorder_.loss(),
                      .evaluation_loss = evaluated,

@@ -50,8 +50,8 @@ class Endpoint {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  /// Starts a message of a head and a body, of which nothing may change until the request has ended. An empty body is
-  /// not sent: the head must say so.
+  /// Starts a message of a head and a body. Neither may change until the request has ended. An empty body is not
+  /// sent: the head must say so.
   virtual std::unique_ptr<TransportRequest> send(int peer, Channel channel, ConstBytes head, ConstBytes body) = 0;
   /// Nothing is written before the size of what comes is known.
   virtual std::unique_ptr<TransportRequest> receive(int peer, Channel channel, Bytes head, Place place) = 0;

@@ -59,7 +59,7 @@ class MessageTransport final : public Transport {
   void finish() override;
 
  private:
-  /// Of a wait: `what` is named in the error, and the key that raises it.
+  /// The longest time of a wait; the error names `what` waited, and the key that raises the limit.
   struct Limit {
     std::chrono::milliseconds time;
     const char* what;
@@ -72,8 +72,8 @@ class MessageTransport final : public Transport {
 
   /// `tensor`: undefined where a receive allocates it.
   Opened open(MessageEnd end, at::Tensor tensor);
-  /// Whether the header travels. Those between replicas do in the first step only, over NCCL: the shapes are those of
-  /// the parameters, and payloads arrive in order.
+  /// Whether the header is sent. Over NCCL, replicas send headers in the first step only: the shapes are the
+  /// parameters', and payloads arrive in order.
   bool announces(const MessageHeader& header);
   /// Where the payload of a message goes whose header has come, after checking that.
   Bytes place(OpenMessage& receive);

@@ -47,7 +47,7 @@ class MpiMessage : public TransportRequest {
 
  protected:
   MpiMessage() = default;
-  /// Of the head or a part of the body, which the caller starts.
+  /// The request of the head or of a part of the body; the caller starts it.
   MPI_Request* next_piece() { return &pieces_.emplace_back(MPI_REQUEST_NULL); }
   /// Whether the first `count` pieces have ended.
   bool have_ended(std::size_t count) {

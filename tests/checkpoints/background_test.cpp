@@ -87,7 +87,7 @@ TEST_F(BackgroundSave, LeavesTheMemoryOfARecordAsItIs) {
 /// A reference's state, after one step by its own count.
 struct OneState {
   explicit OneState(const plumbline::Run& run)
-      : slice(make_slice(run, all_units(run.config))), state(run.file.train.optimizer, slice.parameters()) {
+      : slice(make_slice(run, all_units(run.config))), state(run.train.optimizer, slice.parameters()) {
     set_initial_values(slice, run.file);
     state.step = 1;
   }
@@ -168,7 +168,7 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
 
 TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
   auto run = load_run(run_file(true), {});
-  run.file.pipeline.replicas = 2;
+  run.pipeline.replicas = 2;
   for (const bool background : {false, true}) {
     const fs::path folder = folder_ / (background ? "b" : "c");
     make_folder(folder);

@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 /// A rank's part of a model, with moments.
 struct Part {
   Part(const plumbline::Run& run, UnitRange units)
-      : slice(make_slice(run, units)), state(run.file.train.optimizer, slice.parameters()) {
+      : slice(make_slice(run, units)), state(run.train.optimizer, slice.parameters()) {
     const MemoryScope scope(MemoryOwner::other);
     set_initial_values(slice, run.file);
   }
@@ -99,7 +99,7 @@ TEST_P(CheckpointMemory, SavingInTheBackgroundAddsTheCopyThatIsPlanned) {
   const plumbline::Run run = made_run();
   Part part(run, all_units(run.config));
   EXPECT_EQ(most_more([&] { save(run, part, true); }),
-            plan_state(run.config, {all_units(run.config)}, run.file.train, true).checkpoint);
+            plan_state(run.config, {all_units(run.config)}, run.train, true).checkpoint);
 }
 
 TEST_P(CheckpointMemory, LoadingAllocatesOneTensorAtATime) {

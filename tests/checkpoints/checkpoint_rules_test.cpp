@@ -273,7 +273,7 @@ TEST_F(CheckpointRules, AFailedWriteOfOneRankInvalidatesTheCheckpoint) {
   const auto run = load_run(run_file(), {});
   LlamaSlice slice = make_slice(run, all_units(run.config));
   set_initial_values(slice, run.file);
-  TrainState state(run.file.train.optimizer, slice.parameters());
+  TrainState state(run.train.optimizer, slice.parameters());
   state.step = 1;
   make_folder(folder_ / "c");
   FirstOfTwo group("error the disk is full");

@@ -57,7 +57,7 @@ class OtherStart : public Seams {
   void made(const Run& run, const RankParts& parts) override {
     const MemoryScope scope(MemoryOwner::other);
     const c10::NoGradGuard no_grad;
-    const auto seed = static_cast<std::uint64_t>(run.file.train.seed);
+    const auto seed = static_cast<std::uint64_t>(run.train.seed);
     for (const auto& stage : parts.stages) {
       const LlamaSlice& slice = dynamic_cast<const LlamaStage&>(*stage).slice();
       const bool from_first = fault_.id == "P5";

@@ -71,9 +71,9 @@ TEST_F(JobRecord, PrintsScheduleNotesUnlessQuiet) {
 
 // In a V of two ranks with two chunks each, rank 0 has the first and last stage, rank 1 the two between.
 TEST_F(JobRecord, ManifestAssignsUnitsToRanks) {
-  run_.file.pipeline.schedule = "zb-v";
-  run_.file.pipeline.partition = "balance";
-  run_.file.pipeline.balance = {2, 1, 1, 1};
+  run_.pipeline.schedule = "zb-v";
+  run_.pipeline.partition = "balance";
+  run_.pipeline.balance = {2, 1, 1, 1};
   const PipelinePlan plan = make_plan(run_, 2);
   claim_record(options_, plan);
 
@@ -101,7 +101,7 @@ TEST_F(JobRecord, ManifestAssignsUnitsToRanks) {
 TEST_F(JobRecord, ListsTheSummationOrderFromTheFirstStage) {
   const auto file =
       folder_.file("last-first.csv", "0F0,0F1,0F2,0F3,0B3,0B2,0B1,0B0\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n");
-  run_.file.pipeline.schedule = file.string();
+  run_.pipeline.schedule = file.string();
   const PipelinePlan plan = make_plan(run_, 2);
   claim_record(options_, plan);
 

@@ -87,7 +87,7 @@ TEST(MemoryCheck, GroupsRanksByMachine) {
 
 TEST(MemoryTable, HasALineForEachNumberOfRanks) {
   plumbline::Run run = quick_training();
-  run.file.pipeline.schedule = "dualpipe-v";
+  run.pipeline.schedule = "dualpipe-v";
 
   const std::string table = memory_table(run, 1);
 
@@ -101,9 +101,9 @@ TEST(MemoryPlans, CountWhatNcclTakesForEachNeighbor) {
   plumbline::Run run = quick_training();
   for (const int world : {2, 3}) {  // rank 1 has a neighbor less than the ranks
     const PipelinePlan plan = make_plan(run, world);
-    run.file.pipeline.transport = "mpi";
+    run.pipeline.transport = "mpi";
     const std::int64_t without = memory_of(run, plan, 1).total();
-    run.file.pipeline.transport = "nccl";
+    run.pipeline.transport = "nccl";
     EXPECT_EQ(memory_of(run, plan, 1).total() - without, (world - 1) * ((std::int64_t{6} << 30) / 5));
     EXPECT_THAT(memory_plan_text(run, plan, 1), HasSubstr(world == 2 ? ", NCCL 1.20 GiB" : ", NCCL 2.40 GiB"));
   }
@@ -120,9 +120,9 @@ TEST(MemoryTable, ShowsTheRankThatNeedsMost) {
 
 TEST(MemoryTable, ShowsTheSavingsOfRecomputation) {
   plumbline::Run run = quick_training();
-  run.file.pipeline.schedule = "afab";
+  run.pipeline.schedule = "afab";
   const std::string kept = memory_table(run, 1);
-  run.file.train.recompute = Recompute::layer;
+  run.train.recompute = Recompute::layer;
 
   const std::string again = memory_table(run, 1);
 
@@ -130,7 +130,7 @@ TEST(MemoryTable, ShowsTheSavingsOfRecomputation) {
   EXPECT_NE(kept, again);
   const PipelinePlan plan = make_plan(run, 2);
   const MemoryPlan less = memory_of(run, plan, 0);
-  run.file.train.recompute = Recompute::none;
+  run.train.recompute = Recompute::none;
   EXPECT_LT(less.activations, memory_of(run, plan, 0).activations);
 }
 

@@ -62,14 +62,14 @@ TEST(RankMemory, ASplitBackwardKeepsItsMicrobatchUntilW) {
 // What the backward pass recomputes is live together with what is still saved.
 TEST(RankMemory, CountsRecomputationInTheBackwardPassOnly) {
   plumbline::Run s = made_run();
-  s.file.train.recompute = Recompute::layer;
+  s.train.recompute = Recompute::layer;
   const std::vector<UnitRange> stages{{0, 8}};
   const Schedule list = make_schedule("1f1b", 1, static_cast<std::int32_t>(s.batches.microbatches()), 1);
   std::int64_t largest = 0;
   for (std::int64_t m = 0; m < s.batches.microbatches(); ++m) {
     const std::int64_t tokens = s.batches.padded_tokens(m);
     largest = std::max(largest, plan_saved(s.config, stages[0], tokens, at::kFloat, Recompute::layer) +
-                                    plan_backward(s.config, stages[0], tokens, s.file.train));
+                                    plan_backward(s.config, stages[0], tokens, s.train));
   }
 
   EXPECT_EQ(plan_rank_memory(s, s.batches, stages, {0}, list.ranks.at(0)).activations, largest);
@@ -82,7 +82,7 @@ TEST(RankMemory, CountsTheStateOfTheRanksStages) {
 
   const MemoryPlan plan = plan_rank_memory(s, s.batches, stages, {0, 2}, {});
 
-  EXPECT_EQ(plan.state(), plan_state(s.config, {{0, 2}, {5, 8}}, s.file.train).state());
+  EXPECT_EQ(plan.state(), plan_state(s.config, {{0, 2}, {5, 8}}, s.train).state());
   EXPECT_GT(plan.state(), plan_rank_memory(s, s.batches, stages, {2}, {}).state());
 }
 

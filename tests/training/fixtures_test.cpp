@@ -31,7 +31,7 @@ TEST(RunFixtures, LoadWithTheirModelAndText) {
 TEST(RunFixtures, NeverHoldTwoEqualMicrobatches) {
   for (const auto& file : run_files()) {
     const auto run = load_run(file, std::nullopt);
-    for (std::int64_t step = 0; step < run.file.train.steps; ++step) {
+    for (std::int64_t step = 0; step < run.train.steps; ++step) {
       EXPECT_TRUE(run.batches.equal_microbatches(step).empty()) << file << " step " << step;
     }
   }
@@ -57,9 +57,9 @@ TEST(RunFixtures, OfTheDefaultSweepVaryTheirMicrobatches) {
 
     EXPECT_EQ(plan.microbatches(), 8) << name;
     EXPECT_TRUE(grows && shrinks && repeats && single && masked && unequal_rows) << name;
-    EXPECT_EQ(run.file.train.steps, 5) << name;
-    EXPECT_LT(run.file.train.warmup_steps, run.file.train.steps) << name;
-    EXPECT_TRUE(run.file.train.clip_norm.has_value()) << name;
+    EXPECT_EQ(run.train.steps, 5) << name;
+    EXPECT_LT(run.train.warmup_steps, run.train.steps) << name;
+    EXPECT_TRUE(run.train.clip_norm.has_value()) << name;
   }
 }
 
@@ -69,7 +69,7 @@ TEST(Corpus, IsLongEnoughNotToRepeatWithinARun) {
   const auto tokens = load_tokens(run.file.data, 256).size();
 
   EXPECT_GE(tokens, 40000);
-  EXPECT_GT(tokens, run.file.train.steps * run.batches.step_tokens());
+  EXPECT_GT(tokens, run.train.steps * run.batches.step_tokens());
 }
 
 }  // namespace

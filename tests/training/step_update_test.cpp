@@ -26,8 +26,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Two parameters, the second with this gradient, before the update of step 3.
 struct Updated {
   explicit Updated(double gradient) {
-    run.file.train.steps = 5;
-    run.file.train.optimizer = testing::sgd(0);
+    run.train.steps = 5;
+    run.train.optimizer = testing::sgd(0);
     run.config.tied = false;
     run.stops_where_not_finite = true;
     parameters = {parameter_of("a", {1}, {1}), parameter_of("b", {1}, {gradient})};
@@ -40,7 +40,7 @@ struct Updated {
 
   plumbline::Run run = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml");
   std::vector<Parameter> parameters;
-  TrainState state{run.file.train.optimizer, {}};
+  TrainState state{run.train.optimizer, {}};
   StepObserver nobody;
 };
 

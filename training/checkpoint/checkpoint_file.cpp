@@ -33,7 +33,7 @@ constexpr std::array changeable_settings{
 }  // namespace
 
 Json training_settings(const Run& run) {
-  const TrainSettings& train = run.file.train;
+  const TrainSettings& train = run.train;
   const DataSettings& data = run.file.data;
   Json settings;
   settings["model"] = run.config.source;

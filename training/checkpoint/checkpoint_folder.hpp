@@ -32,8 +32,8 @@ void remove_partial_checkpoints(const std::filesystem::path& folder);
 /// Removes all checkpoints older than the `keep` newest complete ones.
 void prune_checkpoints(const std::filesystem::path& folder, std::int64_t keep);
 
-/// Of a run that starts after `steps` steps (0: a new training), which saves in [checkpoint] folder. Throws InputError
-/// that names what is later. Checkpoints before the start remain only if the run resumes from one of this folder.
+/// For a run that starts after `steps` steps (0: a new training) and saves in [checkpoint] folder. Throws InputError
+/// naming later checkpoints. Checkpoints before the start remain only if the run resumes from one of this folder.
 /// Nothing is later than --resume latest, which skips only damaged checkpoints.
 void require_no_later_work(const Run& run, std::int64_t steps);
 

@@ -37,7 +37,7 @@ struct SavedTensors {
   NamedTensors others;  ///< written by another replica of this rank
 };
 
-/// Of ranks that hold the same tensors each writes some, in turn.
+/// Ranks with the same tensors take turns: each writes some.
 SavedTensors own_tensors(const LlamaConfig& config, const TrainState& state, const RankGroup& group, int replicas) {
   const int copies = group.size() == 1 ? 1 : replicas;  // one device has no replicas
   const int copy = group.rank() / (group.size() / copies);
@@ -145,7 +145,7 @@ void CheckpointSave::start(const TrainState& state, bool in_background) {
   group_.leave_steps();  // removing a large one may take long
   group_.broadcast("");  // the folder exists now
   group_.enter_steps();
-  SavedTensors own = own_tensors(run_.config, state, group_, run_.file.pipeline.replicas);
+  SavedTensors own = own_tensors(run_.config, state, group_, run_.pipeline.replicas);
   if (in_background) {
     std::size_t next = 0;
     own = {copied(own.model, next), copied(own.moments, next), copied(own.others, next)};

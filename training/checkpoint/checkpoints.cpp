@@ -35,7 +35,7 @@ void on_rank_0(RankGroup& group, const std::function<void()>& body) {
 Checkpoints::Checkpoints(const Run& run, RankGroup& group)
     : run_(run),
       group_(group),
-      signal_(group.size() == 1 || run.file.pipeline.transport == "threads"),
+      signal_(group.size() == 1 || run.pipeline.transport == "threads"),
       save_(*run.checkpoint.folder, run, group) {
   group.carry_request(SaveSignal::asked);
   const fs::path& folder = *run.checkpoint.folder;
@@ -73,7 +73,7 @@ bool Checkpoints::step_ended(const TrainState& state, const RowWriter& write_row
   const CheckpointSettings& settings = run_.checkpoint;
   const bool planned = run_.stop_after && state.step >= *run_.stop_after;
   const bool stop = group_.request_carried() || planned;
-  const bool last = state.step == run_.file.train.steps;
+  const bool last = state.step == run_.train.steps;
   const bool due = stop || last || (settings.every > 0 && state.step % settings.every == 0);
   if (!due && !save_.pending()) {
     write_row(0, false);

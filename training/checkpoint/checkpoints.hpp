@@ -27,7 +27,7 @@ class Checkpoints {
   void start_after(const std::optional<ResumedFrom>& resumed_from);
 
   /// Writes the step's row of metrics.csv, to the disk if `saved`: a checkpoint of this step follows. `saving_seconds`:
-  /// how long the checkpoint has held up the training until then, when this rank's files are written. In the background
+  /// how long the training has waited for the checkpoint until this rank's files are written. In the background
   /// only copying takes time, and waiting for a save that has not ended when the next one is due.
   using RowWriter = std::function<void(double saving_seconds, bool saved)>;
 

@@ -44,9 +44,9 @@ ResumedFrom load_checkpoint(const fs::path& checkpoint, const Run& run, TrainSta
   const CheckpointFile file = read_checkpoint_file(checkpoint);
   Json changes = changes_of_settings(file, run, checkpoint);
   require_own_config(file, checkpoint);
-  if (file.steps > run.file.train.steps) {
+  if (file.steps > run.train.steps) {
     throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, but " +
-                          run.file.path.string() + " asks for " + std::to_string(run.file.train.steps));
+                          run.file.path.string() + " asks for " + std::to_string(run.train.steps));
   }
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::other);

@@ -13,8 +13,8 @@
 
 namespace plumbline {
 
-/// Who shares the allocator. Ranks that are threads share one: a rank that reset its peaks would lose those of the
-/// others' steps.
+/// Whether ranks share the allocator. Threads do: a rank that reset the peaks would lose the peaks of other ranks'
+/// steps.
 enum class GpuProcess { one_rank, several_ranks };
 
 class GpuMemoryLog {

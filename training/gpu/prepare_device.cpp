@@ -78,7 +78,7 @@ void prepare_device(const Run& run, const MemoryPlan& need, const std::string& o
   if (run.device.is_cpu()) return require_memory(need, owner);
   GpuDevice device;
   explain_out_of_memory("the plan for " + owner + " is " + to_text(need),
-                        [&] { device = start_gpu(run.device, computed_type(run.file.train), run.recorded()); });
+                        [&] { device = start_gpu(run.device, computed_type(run.train), run.recorded()); });
   const GpuFreeMemory memory = load_gpu_module().free_memory(run.device.index());
   check_fits(need, memory.free_bytes, memory.total_bytes,
              owner + ", GPU " + std::to_string(run.device.index()) + " (" + device.name + ")");
