@@ -186,7 +186,7 @@ class Events(Settings):
         now.gradients_taken = True
         self._notice_replaced(f"in step {now.number}")
         self._notice_unfrozen(now.number)
-        owners = {key: id(one) for one in reversed(self._optimizers) for key in training.held_by(one)}
+        owners = {key: id(one) for one in reversed(self._optimizers) for key in training.ids_of_parameters(one)}
         for stage in self.stages:
             for name, parameter in stage.parameters:
                 owner = owners.get(id(stage.master(parameter)), id(None))

@@ -74,7 +74,7 @@ def _note_other(record: Events, optimizer: Any) -> None:
     now = record._now
     if now is None or now.thread != threading.get_ident() or any(optimizer is one for one in record._optimizers):
         return
-    if training.held_by(optimizer) & {id(stage.master(one)) for stage in record.stages for one in stage.trained}:
+    if training.ids_of_parameters(optimizer) & {id(stage.master(one)) for stage in record.stages for one in stage.trained}:
         now.other_optimizer = type(optimizer).__name__
 
 

@@ -200,7 +200,7 @@ TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
   record.begin_step(0.1);
 
   const auto none = [](int stage) {
-    return ThrowsMessage<InputError>(HasSubstr("stage " + std::to_string(stage) + " is none of the 2"));
+    return ThrowsMessage<InputError>(HasSubstr("stage " + std::to_string(stage) + " is not one of the 2"));
   };
   EXPECT_THAT([&] { record.sent(0, -1, 0, external_tensor); }, none(-1));
   EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); }, none(2));
