@@ -44,6 +44,7 @@ class Events(Settings):
     _now: CurrentStep | None = None
     _run_step = 0
     _frozen: set[str] = set()  # names of this rank's parameters that no step has trained yet
+    _calls: Any = None  # of a model on one device, by watch_model
     _passed_over = False  # within a step that is not recorded (every > 1)
     _finished = False
 

@@ -31,6 +31,9 @@ def note_omissions(record: Events, now: CurrentStep, owns_loss: bool) -> None:
     require("losses", bool(now.losses) or not owns_loss, "no loss was recorded; call record.loss(loss) for each microbatch")
     if not any(stage.trained for stage in record.stages):
         return
+    for kind in ("actions", "boundaries"):
+        called = record._calls is None or record._calls.step == now.number
+        require(kind, called, "the model was not called with gradients; call it as a whole, not unit by unit")
     skipped, rated = updated(record, now) is False, now.learning_rate is not None
     by_another = bool(not rated and record._optimizers and now.other_optimizer)
     if by_another:

@@ -51,7 +51,7 @@ def watch_model(
     for unit in units or ():
         module_at(model, unit)  # raises for a unit that the model does not have
     found = watch_stage(record, 0, model, units, names, gradient_of, master_of)
-    calls = _Calls(record, crossing, next(iter(found), None))
+    record._calls = calls = _Calls(record, crossing, next(iter(found), None))
     kinds = ("actions", "boundaries")
 
     def add_hooks() -> None:

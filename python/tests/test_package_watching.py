@@ -4,6 +4,7 @@
 import contextlib
 import importlib.util
 import io
+import json
 import pathlib
 import sys
 import tempfile
@@ -61,6 +62,19 @@ class WatchingTest(unittest.TestCase):
         crossings = [(step, m, way, cut, "computed", "", "", "") for step in "01" for m in "01" for way, cut in (("forward", "1"), ("forward", "2"), ("backward", "2"), ("backward", "1"))]
         self.assertEqual(self.cells("boundaries", "step", "microbatch", "direction", "cut", "side", "from_stage", "to_stage", "peer"), crossings)
         self.assertEqual(self.cells("steps", "learning_rate", "gradient_norm", "clip_coefficient"), [("0.5", "", "")] * 2)
+
+    def test_a_model_that_is_called_unit_by_unit_has_no_boundaries_and_the_record_says_why(self):
+        model = chain()
+        record = self.record(torch.optim.SGD(model.parameters(), lr=0.5), microbatches=1)
+        plumbline.torch.watch_model(record, model)
+        x = torch.ones(1, 2)
+        with contextlib.redirect_stderr(io.StringIO()), record.step(x):
+            for unit in model:
+                x = unit(x)
+            record.loss(x.sum()), x.sum().backward(), record.learning_rate(1)
+        noted = json.loads((self.folder / "one" / "rank-0" / "exit.json").read_text())["not_recorded"]
+        self.assertEqual({one["what"] for one in noted}, {"actions", "boundaries"})
+        self.assertEqual({one["why"] for one in noted}, {"step 0: the model was not called with gradients; call it as a whole, not unit by unit"})
 
     def test_named_units_are_the_boundaries(self):
         model = torch.nn.ModuleDict({"body": chain()})
