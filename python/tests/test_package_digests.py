@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Digests and statistics of tensors, against sums in plain Python."""
 
-import contextlib
 import itertools
 import math
-import multiprocessing
 import os
-import pathlib
+import subprocess
+import sys
 import unittest
 import warnings
 from unittest import mock
@@ -14,7 +13,7 @@ from unittest import mock
 import numpy
 import plumbline
 import xxhash
-from plumbline import digests, elements, native, position_sums
+from plumbline import digests, elements, native
 from plumbline import statistics as sums
 from plumbline.digests import number_text
 
@@ -196,42 +195,30 @@ class MeasureTest(unittest.TestCase):
                 self.assertEqual(sum(made), tensor.numel() * 4)
 
 
-def most_kib():
-    """The largest resident size of this process since it was last reset."""
+GROWTH = """
+import pathlib, torch
+from plumbline import digests, position_sums
+side = 4500
+whole = torch.randn(side, side)                       # 77 MiB
+small = whole.to(torch.float8_e5m2)                   # as float32 as large
+digests.measured(whole[:99, :99].T), position_sums.measured(whole[:99, :99])
+def most():
     return int(next(line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
-
-
-def growths(compiled):
-    """KiB by which measuring and digesting large tensors makes this process grow."""
-    with contextlib.nullcontext() if compiled else mock.patch.object(native, "functions", lambda: None):
-        side = 4500
-        whole = torch.randn(side, side)  # 77 MiB
-        small = whole.to(torch.float8_e5m2)  # as float32 as large
-        digests.measured(whole[:99, :99].T), position_sums.measured(whole[:99, :99])
-        for work, tensor in (
-            *((digests.measured, whole), (digests.measured, whole.T), (digests.digested, whole[:, ::2]), (digests.measured, small)),
-            *((digests.digested, whole[:1].expand(side, side)), (position_sums.measured, whole[:2000].T)),
-        ):
-            pathlib.Path("/proc/self/clear_refs").write_text("5")
-            before = most_kib()
-            work(tensor)
-            yield most_kib() - before
-
-
-def send_growths(pipe, compiled):
-    pipe.send(list(growths(compiled)))
+for work, tensor in ((digests.measured, whole), (digests.measured, whole.T), (digests.digested, whole[:, ::2]), (digests.measured, small), (digests.digested, whole[:1].expand(side, side)), (position_sums.measured, whole[:2000].T)):
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    before = most()
+    work(tensor)
+    print(most() - before)
+"""
 
 
 class MemoryTest(unittest.TestCase):
     @unittest.skipUnless(torch, "no torch")
     def test_no_tensor_makes_the_process_grow_by_more_than_64_mib(self):
-        for compiled in (True, False):
-            receiver, sender = multiprocessing.Pipe(duplex=False)
-            process = multiprocessing.get_context("fork").Process(target=send_growths, args=(sender, compiled))
-            process.start()
-            sender.close()
-            grown = receiver.recv()
-            process.join()
+        for program in (os.environ.get("PLUMBLINE", ""), "none"):  # by compiled code, and by numpy
+            ended = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, env=os.environ | {"PLUMBLINE": program})
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            grown = list(map(int, ended.stdout.split()))  # KiB
             self.assertEqual(len(grown), 6)
             self.assertLess(max(grown), 64 << 10, grown)
 
@@ -263,6 +250,7 @@ class StatisticsTest(unittest.TestCase):
             self.assertEqual(plumbline.digest(part), digests.hash_hex(text.encode() + part.tobytes()))
         self.assertNotEqual(plumbline.digest(whole), plumbline.digest(whole.reshape(6, 4)))
         self.assertNotEqual(plumbline.digest(numpy.zeros(2, "float64")), plumbline.digest(numpy.zeros(2, "int64")))
+
 
 
 if __name__ == "__main__":
