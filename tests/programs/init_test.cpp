@@ -57,7 +57,7 @@ TEST_F(Init, OfATextEndsInASweepThatHolds) {
 
   const Ended again = run("plumbline init --text book.txt");
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.said, HasSubstr("sweep.toml: is there already"));
+  EXPECT_THAT(again.said, HasSubstr("sweep.toml: already exists"));
 }
 
 /// The trainers of somebody are Plumbline's, which take --record only.
