@@ -130,7 +130,8 @@ int run_rank(const PipelineOptions& options, const Run* run, const std::optional
       trainer->begin();
       if (!first) return;
       begin_record(options, *run, plan, {trainer->resumed_from(), start.libraries, start.clock.skew});
-      if (options.progress) tell_start(plan_text(*run, plan), *run, options.record, trainer->resumed_from());
+      if (options.progress)
+        tell_start(describe_run(*run, plan_json(*run, plan)), *run, options.record, trainer->resumed_from());
     });
     if (code) return *code;
     const ExitCode ended = train_rank(*trainer, *run, plan, transport, options.progress);
