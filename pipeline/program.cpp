@@ -103,12 +103,12 @@ int check_pipeline(const PipelineOptions& options, bool as_json) {
   const int world = options.world.value_or(launcher_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1));
   if (!options.world && launcher_number({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}).value_or(0) != 0)
     return 0;  // rank 0 reports
-  return answer_check(options.program, options.run_file, as_json, [&](Json& answer) { ask(options, world, answer); });
+  return answer_check(pipeline_program, options.run_file, as_json, [&](Json& answer) { ask(options, world, answer); });
 }
 
 }  // namespace
 
-int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records the tensors at each stage boundary.");
   app.footer(help_end(
       {"plumbline-pipeline fixtures/runs/quick.toml --ranks 4 --record records/pipeline",
@@ -122,7 +122,6 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   begin_command_line(app, "plumbline-pipeline", "plumbline-pipeline RUN.toml [--ranks N] [--record DIR] [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
-  options.program = program;
   bool capabilities = false;
   bool quiet = false;
   bool check = false;
