@@ -175,7 +175,7 @@ bool attends_by_flash(bool on_cpu, at::ScalarType dtype) {
 }
 
 int exit_quickly(int code) {
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   std::cout.flush();
   std::fflush(nullptr);
   std::_Exit(code);
