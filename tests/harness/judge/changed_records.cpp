@@ -77,7 +77,9 @@ void change_cell(CsvFile& file, Words& row, const std::string& change) {
   const auto equal = change.find('=');
   const char sign = change[equal - 1];
   const bool computes = sign == '+' || sign == '*';
-  std::string& cell = row[file.column(change.substr(0, equal - (computes ? 1 : 0)))];
+  const std::size_t column = file.column(change.substr(0, equal - (computes ? 1 : 0)));
+  row.resize(file.rows[0].size());
+  std::string& cell = row[column];
   const std::string value = change.substr(equal + 1);
   if (computes) {
     const double before = std::stod(cell), by = std::stod(value);
@@ -107,6 +109,7 @@ std::size_t change_rows(const fs::path& record, const Words& words) {
   for (int rank = 0; fs::exists(record / ("rank-" + std::to_string(rank))); ++rank) {
     const std::string folder = "rank-" + std::to_string(rank);
     if (words.front().starts_with("rank-") && !words.front().starts_with(folder + "/")) continue;
+    if (!fs::exists(record / folder / table)) continue;
     CsvFile file(record / folder / table);
     std::vector<Words> kept = {file.rows[0]};
     for (const Words& row : std::vector<Words>(file.rows.begin() + 1, file.rows.end())) {
@@ -121,7 +124,6 @@ std::size_t change_rows(const fs::path& record, const Words& words) {
       Words& now = kept.back();
       for (const auto& change : changes) {
         if (change == "copy" || change.starts_with("to=")) continue;
-        now.resize(std::max(now.size(), file.rows[0].size()));
         change_cell(file, now, change);
       }
       if (!changes.back().starts_with("to=")) continue;
@@ -221,7 +223,8 @@ void change_request(std::optional<Request>& request, std::string change, const f
 
 /// What a check says, in lines.
 std::string text_of(const CheckResult& check) {
-  std::string text = to_text(check.outcome) + (check.required ? ": " : " (not required): ") + reason_words(check);
+  const bool optional = check.outcome == Outcome::incomplete && !check.required;
+  std::string text = to_text(check.outcome) + (optional ? " (not required): " : ": ") + reason_words(check);
   for (const auto& gap : check.not_shown) text += "\n  not shown: " + gap;
   if (check.outcome == Outcome::holds && !check.compared.empty()) text += "\n  compared: " + Json(check.compared).dump();
   if (check.outcome == Outcome::holds && check.margin) text += "\n  margin " + to_text(*check.margin);
