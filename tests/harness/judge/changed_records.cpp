@@ -128,9 +128,9 @@ std::size_t change_rows(const fs::path& record, const Words& words) {
       }
       if (!changes.back().starts_with("to=")) continue;
       CsvFile other(record / changes.back().substr(3) / table);
-      const auto later = std::ranges::find_if(
-          other.rows.begin() + 1, other.rows.end(),
-          [&](const Words& each) { return std::stoll(each.front()) > std::stoll(now.front()); });
+      const auto later = std::ranges::find_if(other.rows.begin() + 1, other.rows.end(), [&](const Words& each) {
+        return std::stoll(each.front()) > std::stoll(now.front());
+      });
       other.rows.insert(later, now);
       other.write();
       kept.pop_back();
@@ -221,12 +221,17 @@ void change_request(std::optional<Request>& request, std::string change, const f
   request = request_from_json(changed(to_json(*request), change), "request.json");
 }
 
-/// What a check says, in lines.
-std::string text_of(const CheckResult& check) {
+/// What a check says, in lines; with `figures`, all of its numbers.
+std::string text_of(const CheckResult& check, bool figures) {
   const bool optional = check.outcome == Outcome::incomplete && !check.required;
   std::string text = to_text(check.outcome) + (optional ? " (not required): " : ": ") + reason_words(check);
   for (const auto& gap : check.not_shown) text += "\n  not shown: " + gap;
-  if (check.outcome == Outcome::holds && !check.compared.empty()) text += "\n  compared: " + Json(check.compared).dump();
+  if (check.outcome == Outcome::holds && !check.compared.empty())
+    text += "\n  compared: " + Json(check.compared).dump();
+  if (figures && !check.inspected.empty()) text += "\n  inspected: " + Json(check.inspected).dump();
+  if (figures && !check.evidence.empty()) text += "\n  evidence: " + Json(check.evidence).dump();
+  if (figures && !check.predicted_peak_bytes.empty())
+    text += "\n  predicted peaks: " + Json(check.predicted_peak_bytes).dump();
   if (check.outcome == Outcome::holds && check.margin) text += "\n  margin " + to_text(*check.margin);
   return text;
 }
@@ -241,7 +246,10 @@ std::string place_of(const Finding& finding) {
   add("rank", finding.rank);
   add("replica", finding.replica);
   if (!finding.direction.empty()) text += " " + finding.direction;
-  return text + " item=" + finding.item;
+  text += " item=" + finding.item;
+  if (finding.words.find(finding.got) == std::string::npos)
+    text += " expected=" + finding.expected + " got=" + finding.got;
+  return text;
 }
 
 void write_files(SyntheticCell& cell) {
@@ -263,7 +271,7 @@ const Words& unchanged(const std::string& start) {
   if (texts.empty()) {
     const auto cell = sample_cell(start);
     write_files(*cell);
-    for (const auto& check : judge_files(*cell).checks) texts.push_back(text_of(check));
+    for (const auto& check : judge_files(*cell).checks) texts.push_back(text_of(check, false));
   }
   return texts;
 }
@@ -282,7 +290,8 @@ std::string verdict_of_changes(const std::string& changes) {
     const std::string what = change.substr(0, space), rest = change.substr(space + 1);
     if (what == "plan") change_plan(cell->plan, Json::parse(rest));
     if (what == "request" || what == "requests") change_request(cell->plan.request, rest, cell->folder.path());
-    if (what == "reference_request" || what == "requests") change_request(cell->plan.reference_request, rest, cell->folder.path());
+    if (what == "reference_request" || what == "requests")
+      change_request(cell->plan.reference_request, rest, cell->folder.path());
     if (what == "r" || what == "b") change_record(cell->folder / "reference", rest);
     if (what == "c" || what == "b") change_record(cell->folder / "candidate", rest);
     if (what == "again") change_record(cell->folder / "repeated", rest);
@@ -295,16 +304,20 @@ std::string verdict_of_changes(const std::string& changes) {
   }
   std::string text = verdict.holds ? "holds" : verdict.incomplete() ? "incomplete" : "does not hold";
   if (verdict.first_divergence) text += ", first " + place_of(*verdict.first_divergence);
-  const Words& before = unchanged(all.empty() ? "start" : start);
+  const bool figures = all.empty();         // of records as they are
   std::map<std::string, std::string> told;  // checks by what they say
   Words order;
   for (std::size_t i = 0; i < verdict.checks.size(); ++i) {
-    const std::string said = text_of(verdict.checks[i]);
-    if (said == before.at(i)) continue;
+    const std::string said = text_of(verdict.checks[i], figures);
+    if (!figures && said == unchanged(start).at(i)) continue;
     std::string& names = told[said];
     if (names.empty()) order.push_back(said);
     names += (names.empty() ? "" : ", ") + verdict.checks[i].name;
   }
+  const std::string words = verdict.first_divergence.value_or(Finding{}).words;
+  if (verdict.first_divergence &&
+      std::ranges::none_of(order, [&](const auto& said) { return said.find(words) != std::string::npos; }))
+    text += "\n" + words;
   for (const auto& said : order) text += "\n" + told.at(said) + " " + said;
   return in_folder(cell->folder, text);
 }

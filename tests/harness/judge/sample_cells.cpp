@@ -77,6 +77,7 @@ void add_data(SyntheticCell& cell) {
       if (!row.data_digest.empty()) row.data_digest = source.data_digest(row.step, row.microbatch);
       row.valid_tokens = request.microbatches->at(static_cast<std::size_t>(row.microbatch)).masked ? 0 : row.tokens;
     }
+    for (StepRow& row : run->rows(&RankRecord::steps)) row.valid_tokens = 11;
     digest_data_again(*run);
     run->manifest["evaluation"] = {{"every", 1}, {"microbatches", 2}};
     for (std::int64_t step = 0; step < synthetic_steps; ++step) {
@@ -121,7 +122,8 @@ const Changes changes_of_start = {
      }},
     {"of_files", add_data},
     {"evaluated", [](SyntheticCell& cell) { add_evaluation(cell.reference, 1), add_evaluation(cell.candidate, 1); }},
-    {"evaluated_last", [](SyntheticCell& cell) { add_evaluation(cell.reference, 0), add_evaluation(cell.candidate, 0); }},
+    {"evaluated_last",
+     [](SyntheticCell& cell) { add_evaluation(cell.reference, 0), add_evaluation(cell.candidate, 0); }},
     {"reference_evaluates", [](SyntheticCell& cell) { add_evaluation(cell.reference, 1); }},
     {"candidate_evaluates", [](SyntheticCell& cell) { add_evaluation(cell.candidate, 1); }},
     {"reference_evaluates_last", [](SyntheticCell& cell) { add_evaluation(cell.reference, 0); }},
@@ -130,7 +132,8 @@ const Changes changes_of_start = {
     {"resumed_reference", [](SyntheticCell& cell) { begin_with_second_step(cell.reference); }},
     {"one_step", [](SyntheticCell& cell) { keep_first_step(cell.reference), keep_first_step(cell.candidate); }},
     {"unmoved", [](SyntheticCell& cell) { keep_start(cell.reference), keep_start(cell.candidate); }},
-    {"two_pipelines", [](SyntheticCell& cell) { cell.reference = at_other_times(synthetic_candidate(SyntheticPlan{})); }},
+    {"two_pipelines",
+     [](SyntheticCell& cell) { cell.reference = at_other_times(synthetic_candidate(SyntheticPlan{})); }},
     {"two_partitions",
      [](SyntheticCell& cell) {
        cell.reference = at_other_times(
