@@ -144,5 +144,28 @@ TEST(Requirements, AnUnknownCheckNamesTheNearestOrAll) {
               ::testing::HasSubstr("the checks are as_asked, completion"));
 }
 
+TEST(TiedWeights, ApplyToTwoStagesOfOneRankAndNotToOneStageOfSeveral) {
+  Manifest manifest;
+  manifest.tied = {{"lm_head.weight", "model.embed_tokens.weight"}};
+  manifest.stages = {{0, 0, {"embed_tokens"}}, {1, 1, {"layers.0"}}, {2, 0, {"norm", "lm_head"}}};
+  EXPECT_FALSE(not_applicable("tied_weights", {}, manifest));
+  manifest.tied = {{"a.weight", "b.weight"}};
+  manifest.stages = {{0, 0, {"a", "b"}}, {1, 1, {"c"}}};
+  EXPECT_TRUE(not_applicable("tied_weights", {}, manifest));
+  manifest.tied = {{"a.weight", "of no unit"}};
+  EXPECT_FALSE(not_applicable("tied_weights", {}, manifest));
+}
+
+TEST(TiedWeights, WithinLimitsDoNotApplyToGpusOfSeveralModels) {
+  Manifest manifest;
+  manifest.tied = {{"lm_head.weight", "model.embed_tokens.weight"}};
+  manifest.stages = {{0, 0, {"embed_tokens"}}, {1, 1, {"lm_head"}}};
+  manifest.json = {{"machine", {{"gpus", {"A100", "H100"}}}}};
+  CellPlan within_limits;
+  within_limits.calibration = "calibration.json";
+  EXPECT_TRUE(not_applicable("tied_weights", within_limits, manifest));
+  EXPECT_FALSE(not_applicable("tied_weights", {}, manifest));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -89,7 +89,7 @@ const CheckResult& result_of(const CellVerdict& verdict, std::string_view check)
 /// For temporary verdicts.
 CheckResult result_of(CellVerdict&& verdict, std::string_view check);
 /// Names of the checks with this outcome, in order, except `audit`, which inspects each record alone and so finds much
-/// of what the others find by comparison (tests/harness/judge/checks/audit_test.cpp tests it).
+/// of what the others find by comparison (tests/approved/verdicts/gradients.txt tests it).
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);
 
 /// Reduces the run to one step.

@@ -227,15 +227,17 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
   };
   const std::string named = "gradient/model.norm.weight of step 0: its ";
 
-  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 9 * u; }),
-              AllOf(HasSubstr("changed.json"), HasSubstr(named + "limit is 5.36e-07, but its own numbers give 4.77e-07")));
+  EXPECT_THAT(
+      refusal([&](Json& json) { of_norm(json)["limit"] = 9 * u; }),
+      AllOf(HasSubstr("changed.json"), HasSubstr(named + "limit is 5.36e-07, but its own numbers give 4.77e-07")));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 7 * u; }), HasSubstr(named + "limit"))
       << "a tighter one too";
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "ceiling"; }),
               HasSubstr("of step 0: something else determines its limit"));
-  EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }), HasSubstr("its factor is 40, but its left_out gives 4"));
+  EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }),
+              HasSubstr("its factor is 40, but its left_out gives 4"));
 }
 
 TEST_F(CalibrationFile, PooledLossesFollowFromTheLargestOfTheStepsSoFar) {
