@@ -11,6 +11,7 @@
 #include <set>
 
 #include "harness/judge/facts/fact.hpp"
+#include "support/elements.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 
