@@ -26,7 +26,7 @@ struct ExitWords {
   std::string zero = "done";
   std::string one = {};
   std::string two = "the input or the command line is wrong";
-  std::string three = "the machine does not allow it";
+  std::string three = "the machine prevented it: no mpirun, a full disk, ...";
   std::string four = {};
 };
 /// For CLI::App::footer: commands that run as they are printed, and exit codes.

@@ -57,7 +57,7 @@ class Example:
         return record
 
     def compared(self, folder, world, record, *options):
-        """Compares a record with that of one device (or of several, without stages) that clips by the same norms."""
+        """Compares a record with one device's (or several devices' without stages), which clips by the same norms."""
         return plumbline.compare(self.train(folder, world, *options, "--norms-from", str(record)), record)
 
     def missed(self, ways, out, *options, reference=None, world=None):

@@ -27,13 +27,13 @@ namespace {
 /// Collective. If any rank cannot continue, returns the exit code for all ranks. Most errors are detected by every
 /// rank, so rank 0 prints only the lowest rank's, while the others wait: mpirun kills the rest of a job as soon as one
 /// rank exits with a failure.
-std::optional<int> agree_to_stop(Transport& transport, const std::string& program, const std::optional<Failure>& own) {
+std::optional<int> agree_to_stop(Transport& transport, const std::optional<Failure>& own) {
   const std::string rank = transport.rank() > 0 ? "rank " + std::to_string(transport.rank()) + ": " : "";
   const std::string first =
       transport.first_nonempty(own ? std::to_string(static_cast<int>(own->code)) + rank + own->words : "");
   if (first.empty()) return std::nullopt;
   if (transport.rank() == 0) {
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_lines(first.substr(1)).c_str());
+    std::fprintf(stderr, "%s: %s\n", pipeline_program, printable_lines(first.substr(1)).c_str());
     std::fflush(stderr);
   }
   return std::stoi(first.substr(0, 1));
@@ -98,7 +98,7 @@ int run_rank(const PipelineOptions& options, const Run* run, const std::optional
   const auto stopped = [&](const std::optional<Failure>& own) {
     std::optional<int> code;
     try {
-      code = agree_to_stop(transport, options.program, own);
+      code = agree_to_stop(transport, own);
     } catch (const std::exception& error) {  // a rank that waits in vain for the others records that
       if (trainer) note_failure(*trainer, error);
       throw;
@@ -130,7 +130,8 @@ int run_rank(const PipelineOptions& options, const Run* run, const std::optional
       trainer->begin();
       if (!first) return;
       begin_record(options, *run, plan, {trainer->resumed_from(), start.libraries, start.clock.skew});
-      if (options.progress) tell_start(plan_text(*run, plan), *run, options.record, trainer->resumed_from());
+      if (options.progress)
+        tell_start(describe_run(*run, plan_json(*run, plan)), *run, options.record, trainer->resumed_from());
     });
     if (code) return *code;
     const ExitCode ended = train_rank(*trainer, *run, plan, transport, options.progress);
@@ -149,7 +150,7 @@ void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
   if (!options.record.empty()) claim_record_folder(options.record);
   if (!options.progress) return;
   for (const std::string& note : plan.notes) {
-    std::fprintf(stderr, "%s: note: %s: %s\n", options.program.c_str(), plan.schedule.name.c_str(), note.c_str());
+    std::fprintf(stderr, "%s: note: %s: %s\n", pipeline_program, plan.schedule.name.c_str(), note.c_str());
   }
 }
 

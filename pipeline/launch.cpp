@@ -240,7 +240,7 @@ int train_with_threads(const PipelineOptions& options) {
 
 int refuse(const PipelineOptions& options, const Error& error) {
   if (started_by_a_launcher()) return train_with_mpi(options, Failure{error.code(), error.what()});
-  std::fprintf(stderr, "%s: %s\n", options.program.c_str(), printable_lines(error.what()).c_str());
+  std::fprintf(stderr, "%s: %s\n", pipeline_program, printable_lines(error.what()).c_str());
   return static_cast<int>(error.code());
 }
 

@@ -16,16 +16,17 @@
 
 namespace plumbline {
 
+inline constexpr const char* pipeline_program = "plumbline-pipeline";
+
 /// Makes one transport per rank.
 using TransportsFactory = std::function<std::vector<std::unique_ptr<Transport>>(int world, TransportSettings settings)>;
 
 struct PipelineOptions : TrainerOptions {
-  std::string program = "plumbline-pipeline";  ///< name of the started program, a prefix of error messages
-  std::optional<std::string> schedule;         ///< overrides pipeline.schedule; CSV paths as given
-  std::optional<std::string> transport;        ///< overrides pipeline.transport
-  std::optional<int> world;                    ///< --ranks; null: as many as the launcher started
-  bool mixed_gpus = false;                     ///< allow GPUs of different models
-  TransportsFactory make_transports;           ///< replaces the `threads` transports, for tests
+  std::optional<std::string> schedule;   ///< overrides pipeline.schedule; CSV paths as given
+  std::optional<std::string> transport;  ///< overrides pipeline.transport
+  std::optional<int> world;              ///< --ranks; null: as many as the launcher started
+  bool mixed_gpus = false;               ///< allow GPUs of different models
+  TransportsFactory make_transports;     ///< replaces the `threads` transports, for tests
 };
 
 /// mpi, threads, and nccl in a build with CUDA.

@@ -2,8 +2,6 @@
 #include "pipeline/memory.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -12,7 +10,7 @@
 #include "support/error.hpp"
 #include "support/host.hpp"
 #include "support/machine_memory.hpp"
-#include "training/run.hpp"
+#include "training/run_description.hpp"
 
 namespace plumbline {
 namespace {
@@ -21,19 +19,7 @@ constexpr int most_ranks = 8;
 /// The two communicators of a rank and its neighbor, as measured (docs/gpu.md): NCCL does not say it beforehand.
 constexpr std::int64_t nccl_bytes_of_connection = (std::int64_t{6} << 30) / 5;
 
-std::string line(const std::array<std::string, 7>& cells) {
-  std::array<char, 160> text{};
-  std::snprintf(text.data(), text.size(), "%-11s %9s %10s %9s %9s %11s %9s\n", cells[0].c_str(), cells[1].c_str(),
-                cells[2].c_str(), cells[3].c_str(), cells[4].c_str(), cells[5].c_str(), cells[6].c_str());
-  return text.data();
-}
-
-std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64_t all) {
-  return line({ranks, bytes_text(largest.total()), bytes_text(largest.parameters), bytes_text(largest.gradients),
-               bytes_text(largest.optimizer), bytes_text(largest.activations), bytes_text(all)});
-}
-
-std::string line_of(const Run& run, int ranks_of_each) {
+Json row_of(const Run& run, int ranks_of_each) {
   const int replicas = run.pipeline.replicas, world = replicas * ranks_of_each;
   const std::string ranks = (replicas > 1 ? std::to_string(replicas) + " x " : "") + std::to_string(ranks_of_each) +
                             (world == 1 ? " rank" : " ranks");
@@ -45,9 +31,9 @@ std::string line_of(const Run& run, int ranks_of_each) {
       each.push_back(memory_of(run, plan, rank));
       all = sum_of_sizes({all, each.back().total()});
     }
-    return line(ranks, *std::ranges::max_element(each, {}, &MemoryPlan::total), all);
+    return memory_row(ranks, *std::ranges::max_element(each, {}, &MemoryPlan::total), all);
   } catch (const InputError& error) {
-    return ranks + ": " + error.what() + "\n";
+    return {{"devices", ranks}, {"refusal", error.what()}};
   }
 }
 
@@ -122,18 +108,13 @@ std::string memory_plan_text(const Run& run, const PipelinePlan& plan, int rank)
   return "rank " + std::to_string(rank) + "'s plan is " + to_text(memory_of(run, plan, rank));
 }
 
-std::string memory_table(const Run& run, int world) {
-  std::string table = "Lower bounds, for the rank that needs the most (schedule " + run.pipeline.schedule +
-                      ", precision " + run.train.dtype + ", recompute " + to_text(run.train.recompute) +
-                      (run.record_level == RecordLevel::dump ? ", record level dump" : "") + "):\n";
-  table += line({"", "in all", "parameters", "gradients", "optimizer", "activations", "all ranks"});
+Json memory_table(const Run& run, int world) {
   const MemoryPlan reference = plan_one_device(run);
-  table += line("reference", reference, reference.total());
-  for (int ranks = 1; ranks <= most_ranks; ++ranks) table += line_of(run, ranks);
+  Json table{memory_row("reference", reference, reference.total())};
+  for (int ranks = 1; ranks <= most_ranks; ++ranks) table.push_back(row_of(run, ranks));
   const int asked = world / run.pipeline.replicas;
-  if (asked > most_ranks) table += line_of(run, asked);
-  return table + "Free on this machine: " + bytes_text(free_memory()) +
-         ". In addition a rank needs memory for LibTorch, MPI and running kernels.\n";
+  if (asked > most_ranks) table.push_back(row_of(run, asked));
+  return table;
 }
 
 std::string own_machine() {

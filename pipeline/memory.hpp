@@ -27,9 +27,9 @@ MemoryPlan memory_of(const Run& run, const PipelinePlan& plan, const std::vector
 /// "rank 2's plan is 3.2 GiB of ..."
 std::string memory_plan_text(const Run& run, const PipelinePlan& plan, int rank);
 
-/// One line for one device, for 1 to 8 ranks and for `world`: the plan of the rank that needs most, and the sum over
-/// all ranks; or why the run's schedule does not support that number.
-std::string memory_table(const Run& run, int world);
+/// Rows (memory_row) for one device, for 1 to 8 ranks and for `world`, or why the run's schedule does not support that
+/// number.
+Json memory_table(const Run& run, int world);
 
 /// A rank's report on its machine: "<host_identity> <bytes free>".
 std::string own_machine();

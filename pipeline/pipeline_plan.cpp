@@ -77,18 +77,6 @@ std::vector<StageEntry> stage_entries(const Run& run, const PipelinePlan& plan) 
   return entries;
 }
 
-std::string plan_text(const Run& run, const PipelinePlan& plan) {
-  const Placement& placement = plan.schedule.placement;
-  const PipelineSettings& settings = run.pipeline;
-  std::vector<std::string> layers;
-  for (const UnitRange& stage : plan.stages)
-    layers.push_back(std::to_string(count(run.config, stage, UnitKind::layer)));
-  const std::string replicas = plan.replicas == 1 ? "" : std::to_string(plan.replicas) + " replicas of ";
-  return replicas + std::to_string(placement.ranks) + (placement.ranks == 1 ? " rank" : " ranks") + " over " +
-         settings.transport + " (" + run.device_type() + "): schedule " + plan.schedule.name + ", " +
-         settings.partition + " partition: stages of " + join(layers, ", ") + " layers";
-}
-
 Json plan_json(const Run& run, const PipelinePlan& plan) {
   return {{"ranks", plan.world()},
           {"replicas", plan.replicas},

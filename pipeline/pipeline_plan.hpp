@@ -47,9 +47,7 @@ BatchPlan part_of_replica(const BatchPlan& all, const PipelinePlan& plan, int re
 /// Each stage with its rank in the pipeline and the names of its units.
 std::vector<StageEntry> stage_entries(const Run& run, const PipelinePlan& plan);
 
-/// "4 ranks over mpi (cpu): schedule 1f1b, layers 2, 1, 1, 1 on stages 0 to 3 (uniform)"
-std::string plan_text(const Run& run, const PipelinePlan& plan);
-/// Ranks, schedule, and the units of each stage with its rank.
+/// For describe_run: ranks, schedule, and the units of each stage with its rank.
 Json plan_json(const Run& run, const PipelinePlan& plan);
 
 }  // namespace plumbline

@@ -73,21 +73,20 @@ void check_gpus(const PipelineOptions& options, const Run& run, const PipelinePl
   }
 }
 
-void ask(const PipelineOptions& options, int world, RunAnswer& answer) {
+void ask(const PipelineOptions& options, int world, Json& answer) {
   chosen_transport(options);
   if (options.device == "cuda") open_gpus();  // must precede any call that makes LibTorch look for CUDA
   apply_deterministic_settings();
   const Run run = load_job(options, /*recorded=*/true);
-  check_inputs(run, options.record, answer);
+  answer.update(describe_run(run));
+  check_inputs(run, options.record);
   const PipelinePlan plan = make_plan(run, world);
-  answer.json["plan"] = plan_json(run, plan);
-  answer.text += plan_text(run, plan) + "\n";
-  for (const std::string& note : plan.notes) answer.text += "note: " + plan.schedule.name + ": " + note + "\n";
+  answer["plan"] = plan_json(run, plan);
 
   std::vector<std::int64_t> each;
   for (int rank = 0; rank < world; ++rank) each.push_back(memory_of(run, plan, rank).total());
-  answer.json["memory"] = {{"ranks", each}, {"free", free_memory()}, {"limit", memory_limit()}};
-  answer.text += memory_table(run, world);
+  answer["memory"] = {
+      {"ranks", each}, {"free", free_memory()}, {"limit", memory_limit()}, {"table", memory_table(run, world)}};
   if (options.device == "cuda") return check_gpus(options, run, plan);
   for (int rank = 0; rank < world; ++rank) {
     require_memory(memory_of(run, plan, rank), "rank " + std::to_string(rank));
@@ -104,13 +103,12 @@ int check_pipeline(const PipelineOptions& options, bool as_json) {
   const int world = options.world.value_or(launcher_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1));
   if (!options.world && launcher_number({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}).value_or(0) != 0)
     return 0;  // rank 0 reports
-  return answer_check(options.program, options.run_file, as_json,
-                      [&](RunAnswer& answer) { ask(options, world, answer); });
+  return answer_check(pipeline_program, options.run_file, as_json, [&](Json& answer) { ask(options, world, answer); });
 }
 
 }  // namespace
 
-int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records the tensors at each stage boundary.");
   app.footer(help_end(
       {"plumbline-pipeline fixtures/runs/quick.toml --ranks 4 --record records/pipeline",
@@ -124,7 +122,6 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   begin_command_line(app, "plumbline-pipeline", "plumbline-pipeline RUN.toml [--ranks N] [--record DIR] [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
-  options.program = program;
   bool capabilities = false;
   bool quiet = false;
   bool check = false;

@@ -2,15 +2,11 @@
 // The pipeline trainer's command line, separate from main() so that the fault-injection programs share it.
 #pragma once
 
-#include <string>
-
 #include "pipeline/launch.hpp"
 
 namespace plumbline {
 
-/// Parses the command line and trains. Returns the exit code; throws Error for what rank 0 is to report. `program` is
-/// the name of the started program.
-int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports = {},
-                         const std::string& program = "plumbline-pipeline");
+/// Parses the command line and trains. Returns the exit code; throws Error for what rank 0 is to report.
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports = {});
 
 }  // namespace plumbline

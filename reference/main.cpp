@@ -95,5 +95,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return plumbline::run_main("plumbline-reference", [&] { return run(argc, argv); });
+  return plumbline::exit_quickly(plumbline::run_main("plumbline-reference", [&] { return run(argc, argv); }));
 }

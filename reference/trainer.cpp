@@ -267,9 +267,7 @@ ExitCode train_reference(const ReferenceOptions& options) {
     if (variant.perturb) manifest["perturbation"] = *variant.perturb;
     if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
     if (!record.empty()) write_record_start(record, run, manifest, schedule);
-    if (options.progress) {
-      tell_start("one device (" + run.device_type() + ")", run, record, trainer->resumed_from());
-    }
+    if (options.progress) tell_start(describe_run(run), run, record, trainer->resumed_from());
   } catch (const std::exception&) {  // for example weights of another shape: nothing was recorded yet
     if (!record.empty()) give_back_record_folder(record);
     throw;

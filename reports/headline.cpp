@@ -214,7 +214,7 @@ std::vector<std::string> not_run_lines(const Verdict& verdict) {
 }
 
 std::string ran_words(const Verdict& verdict) {
-  std::string words = grouped(std::ssize(verdict.cells)) + " run";
+  std::string words = count_text(std::ssize(verdict.cells), "case") + " ran";
   if (!verdict.not_run.empty()) words += ", " + grouped(std::ssize(verdict.not_run)) + " not run";
   if (!verdict.not_applicable.empty()) words += ", " + grouped(std::ssize(verdict.not_applicable)) + " not applicable";
   return words;

@@ -49,7 +49,7 @@ std::string data_gaps(const Verdict& verdict);
 /// "6 cases not run: <why>", a line for each reason; "<id> not run: <why>" of one case.
 std::vector<std::string> not_run_lines(const Verdict& verdict);
 
-/// "135 run, 1 not applicable": the cases.
+/// "135 cases ran, 1 not applicable".
 std::string ran_words(const Verdict& verdict);
 
 /// "cd DIR && <command>", if the verdict names the folder that its commands are for.

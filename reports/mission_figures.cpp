@@ -52,11 +52,11 @@ std::vector<std::string> figure_texts(const MissionFigures& of) {
 
 const std::vector<std::string>& figure_heads() {
   static const std::vector<std::string> heads = {"cases",
-                                                 "tensors compared at stages without units",
-                                                 "sequence lengths in one step",
-                                                 "parameters with a finite non-zero gradient",
-                                                 "lm_head.weight is one of them",
-                                                 "activation peak of the memory model's"};
+                                                 "tensors compared at empty stages",
+                                                 "sequence lengths in a step",
+                                                 "parameters with a nonzero gradient",
+                                                 "head has a gradient",
+                                                 "largest activation peak / predicted"};
   return heads;
 }
 

@@ -213,13 +213,13 @@ std::string second_run_text(const SecondRun& second) {
                            : ": " + without_digests(second.words.substr(0, second.words.find(" First divergence: ")));
   switch (second.outcome) {
     case SecondRun::Outcome::fails_again:
-      return "it failed again" + words;
+      return "fails again" + words;
     case SecondRun::Outcome::holds:
-      return "it held. The case is unstable" + words;
+      return "holds, so the case is unstable" + words;
     case SecondRun::Outcome::not_done:
       break;
   }
-  return "it was not repeated" + words;
+  return "not done" + words;
 }
 
 PageData environment_data(const std::vector<MachineDifference>& differences) {

@@ -104,7 +104,7 @@ std::string summary_md(const Verdict& verdict) {
   };
   text += failing_rows(verdict) + incomplete_rows(verdict) + list("Not run", not_run_lines(verdict)) +
           list("Accepted although not compared", accepted_lines(verdict));
-  text += "\n### Shown at each world size\n\n| P |";
+  text += "\n### Coverage by world size\n\n| P |";
   for (const std::string& head : figure_heads()) text += fmt::format(" {} |", head);
   text += "\n|---|";
   for (std::size_t i = 0; i < figure_heads().size(); ++i) text += "---|";

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <optional>
@@ -171,6 +172,15 @@ void keep_freed_memory() {
 
 bool attends_by_flash(bool on_cpu, at::ScalarType dtype) {
   return on_cpu || dtype == at::kBFloat16 || dtype == at::kHalf;
+}
+
+int exit_quickly(int code) {
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(code);
+#endif
+  return code;
 }
 
 void choose_attention_kernel(at::Device device, at::ScalarType dtype) {

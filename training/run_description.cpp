@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "training/run_description.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -70,6 +72,72 @@ std::string counted(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
 }
 
+std::string text_at(const Json& object, const char* key) {
+  return object.at(key).get<std::string>();
+}
+
+std::vector<std::string> run_lines(const Json& run) {
+  const Json &model = run.at("model"), &data = run.at("data"), &train = run.at("train");
+  const Json& weights = model.at("weights");
+  return {"model " + text_of(text_at(model, "config")) + ": " + counted(model.at("layers"), "layer") + ", " +
+              model.at("parameters").dump() + " parameters, " + (model.at("tied") ? "tied, " : "") +
+              text_at(train, "precision") + (weights.is_null() ? "" : ", from " + text_of(text_at(model, "weights"))),
+          counted(train.at("steps"), "step") + " of " + counted(data.at("microbatches"), "microbatch") + ", " +
+              counted(data.at("step_tokens"), "token") + " a step, by " + text_at(train.at("optimizer"), "name") +
+              ", from " + text_at(data, "source")};
+}
+
+/// "2 replicas of 4 ranks over mpi (cpu): schedule 1f1b, uniform partition: stages of 2, 1, 1, 1 layers"
+std::string plan_line(const Json& description) {
+  const Json &plan = description.at("plan"), &pipeline = description.at("run").at("pipeline");
+  const std::string device = " (" + text_at(description.at("run"), "device") + ")";
+  if (plan.is_null()) return "one device" + device;
+  std::vector<std::string> layers;
+  for (const Json& stage : plan.at("stages")) {
+    layers.push_back(std::to_string(std::ranges::count_if(
+        stage.at("units"), [](const Json& unit) { return unit.get<std::string>().starts_with("layers."); })));
+  }
+  const std::int64_t replicas = plan.at("replicas"), ranks = plan.at("ranks").get<std::int64_t>() / replicas;
+  return (replicas == 1 ? "" : std::to_string(replicas) + " replicas of ") + counted(ranks, "rank") + " over " +
+         text_at(pipeline, "transport") + device + ": schedule " + text_at(plan, "schedule") + ", " +
+         text_at(pipeline, "partition") + " partition: stages of " + join(layers, ", ") + " layers";
+}
+
+std::string memory_table(const Json& description) {
+  const Json &memory = description.at("memory"), &run = description.at("run");
+  const Json &train = run.at("train"), &plan = description.at("plan");
+  std::string text =
+      "Lower bounds" +
+      (plan.is_null() ? " (" : ", for the rank that needs the most (schedule " + text_at(plan, "schedule") + ", ") +
+      "precision " + text_at(train, "precision") + ", recompute " + text_at(train, "recompute") + ", record level " +
+      text_at(run.at("record"), "level") + "):\n";
+  constexpr const char* row_format = "{:<11} {:>9} {:>10} {:>9} {:>9} {:>11} {:>9}\n";
+  text += fmt::format(row_format, "", "in all", "parameters", "gradients", "optimizer", "activations", "all ranks");
+  for (const Json& row : memory.at("table")) {
+    const auto bytes = [&](const char* key) { return bytes_text(row.at(key)); };
+    text += row.contains("refusal")
+                ? text_at(row, "devices") + ": " + text_at(row, "refusal") + "\n"
+                : fmt::format(row_format, text_at(row, "devices"), bytes("total"), bytes("parameters"),
+                              bytes("gradients"), bytes("optimizer"), bytes("activations"), bytes("all_ranks"));
+  }
+  return text + "Free on this machine: " + bytes_text(memory.at("free")) + ". In addition " +
+         (plan.is_null() ? "the run needs memory for LibTorch" : "a rank needs memory for LibTorch, MPI") +
+         " and running kernels.\n";
+}
+
+/// The answer to --check of a run that can start.
+std::string check_text(const Json& answer) {
+  const Json &run = answer.at("run"), &plan = answer.at("plan");
+  std::string text =
+      text_at(answer, "run_file") + ": can run\n" + join(run_lines(run), "\n") + "\n" + plan_line(answer) + "\n";
+  const Json& ignored = run.at("model").at("ignored_keys");
+  if (!ignored.empty()) text += "ignored in config.json: " + join(ignored.get<std::vector<std::string>>(), ", ") + "\n";
+  if (plan.is_object()) {
+    for (const std::string note : plan.at("notes")) text += "note: " + text_at(plan, "schedule") + ": " + note + "\n";
+  }
+  return text + memory_table(answer);
+}
+
 /// Without the program's name, which prefixes error messages.
 void print_line(const std::string& line) {
   const auto width = terminal_width(stderr);
@@ -133,21 +201,24 @@ Json resolved_run(const Run& run) {
   return json;
 }
 
-std::vector<std::string> run_lines(const Run& run) {
-  const LlamaConfig& config = run.config;
-  const TrainSettings& train = run.train;
-  return {"model " + text_of(run.file.config) + ": " + counted(config.layers, "layer") + ", " +
-              std::to_string(parameters(config)) + " parameters, " + (config.tied ? "tied, " : "") + train.dtype +
-              (run.file.weights ? ", from " + text_of(*run.file.weights) : ""),
-          counted(train.steps, "step") + " of " + counted(run.file.microbatches(), "microbatch") + ", " +
-              counted(run.batches.step_tokens(), "token") + " a step, by " + train.optimizer.name + ", from " +
-              source_text(run.file.data)};
+Json describe_run(const Run& run, const Json& plan) {
+  return {{"run", resolved_run(run)}, {"plan", plan}};
 }
 
-void tell_start(const std::string& how, const Run& run, const std::filesystem::path& record,
+Json memory_row(const std::string& devices, const MemoryPlan& largest, std::int64_t all_ranks) {
+  return {{"devices", devices},
+          {"total", largest.total()},
+          {"parameters", largest.parameters},
+          {"gradients", largest.gradients},
+          {"optimizer", largest.optimizer},
+          {"activations", largest.activations},
+          {"all_ranks", all_ranks}};
+}
+
+void tell_start(const Json& description, const Run& run, const std::filesystem::path& record,
                 const std::optional<ResumedFrom>& resumed_from) {
-  print_line(text_of(run.file.path) + " on " + how);
-  for (const std::string& line : run_lines(run)) print_line(line);
+  print_line(text_of(run.file.path) + " on " + plan_line(description));
+  for (const std::string& line : run_lines(description.at("run"))) print_line(line);
   if (resumed_from) {
     print_line("resumes after " + counted(resumed_from->step, "step") + " of run " + resumed_from->run_id);
   }
@@ -161,31 +232,25 @@ void tell_end(const Run& run, const std::filesystem::path& record) {
 }
 
 int answer_check(const std::string& program, const std::filesystem::path& run_file, bool as_json,
-                 const std::function<void(RunAnswer&)>& ask) {
-  RunAnswer answer;
-  answer.json = {{"schema", check_schema}, {"program", program}, {"run_file", run_file.string()},
+                 const std::function<void(Json&)>& ask) {
+  Json answer = {{"schema", check_schema}, {"program", program}, {"run_file", run_file.string()},
                  {"can_run", true},        {"exit_code", 0},     {"message", nullptr}};
   const auto failure = failure_of([&] { ask(answer); });
   if (failure) {
-    answer.json["can_run"] = false;
-    answer.json["exit_code"] = static_cast<int>(failure->code);
-    answer.json["message"] = failure->words;
+    answer["can_run"] = false;
+    answer["exit_code"] = static_cast<int>(failure->code);
+    answer["message"] = failure->words;
     std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_lines(failure->words).c_str());
   }
   if (as_json) {
-    std::cout << json_text(answer.json, 2) << '\n';
+    std::cout << json_text(answer, 2) << '\n';
   } else if (!failure) {
-    print_text(run_file.string() + ": can run\n" + answer.text);
+    print_text(check_text(answer));
   }
-  return answer.json["exit_code"];
+  return answer["exit_code"];
 }
 
-void check_inputs(const Run& run, const std::filesystem::path& record, RunAnswer& answer) {
-  answer.json["run"] = resolved_run(run);
-  for (const std::string& line : run_lines(run)) answer.text += line + "\n";
-  if (!run.config.ignored_keys.empty()) {
-    answer.text += "ignored in config.json: " + join(run.config.ignored_keys, ", ") + "\n";
-  }
+void check_inputs(const Run& run, const std::filesystem::path& record) {
   if (!record.empty()) {
     require_new_record_folder(record);
     require_folder_can_be_made(record);

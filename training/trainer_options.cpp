@@ -17,8 +17,8 @@ void CheckpointOptions::add_to(CLI::App& app) {
   app.add_option("--stop-after", stop_after, "Save after this number of steps of the training, and end")
       ->check(CLI::Range(1, INT32_MAX));
   app.add_option("--resume", resume,
-                 "Resume from a checkpoint: latest, its folder, or none; whatever trainer and number of ranks it was "
-                 "written")
+                 "Resume from a checkpoint: latest, its folder, or none. It may be written by either trainer, with any "
+                 "number of ranks")
       ->type_name("DIR")
       ->capture_default_str();
   app.add_option(

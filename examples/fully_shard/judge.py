@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains with FSDP2 over two replicas, also beside tensor parallelism, whole and as a pipeline of two stages, right and wrong, and compares the records.
+"""Trains with FSDP2 over two replicas, also with tensor parallelism, whole and as a pipeline of two stages, right and wrong, and compares the records.
 
     python judge.py --out build/examples/fully_shard
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains with torchtitan on one device and as pipelines, also beside FSDP2 and tensor parallelism, right and wrong, and compares the records.
+"""Trains with torchtitan on one device and as pipelines, also with FSDP2 and tensor parallelism, right and wrong, and compares the records.
 
     python judge.py --out build/examples/torchtitan
 
@@ -43,7 +43,7 @@ def main():
     record = EXAMPLE.train(args.out / "mesh", 8, "--pp", "2", *AXES)
     found = EXAMPLE.compared(args.out / "mesh-one", 4, record, *AXES)
     unlike += not found.holds
-    print(f"pp 1 against pp 2, beside dp_shard 2 and tp 2: {verdict_words(found)}", flush=True)
+    print(f"pp 1 against pp 2, with dp_shard 2 and tp 2: {verdict_words(found)}", flush=True)
     found = plumbline.compare(args.out / "mesh-one" / "record", EXAMPLE.train(args.out / "same-data", 8, "--pp", "2", *AXES, **SAME_DATA))
     seen = found.checks["data"].outcome == found.checks["replicas"].outcome == "differs"
     unlike += not seen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torchtitan's own Trainer with a tiny llama3, on a CPU over gloo: one rank, or a pipeline of two, beside FSDP2 and tensor parallelism. Nothing of Plumbline.
+"""torchtitan's own Trainer with a tiny llama3, on a CPU over gloo: one rank, or a pipeline of two, with FSDP2 and tensor parallelism. It does not use Plumbline.
 
     torchrun --nproc-per-node=2 train.py --pp 2 --schedule 1F1B
     torchrun --nproc-per-node=8 train.py --pp 2 --dp-shard 2 --tp 2      # its reference: 4 ranks, --pp 1 --dp-shard 2 --tp 2

@@ -24,7 +24,7 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
       ->required();
   command
       ->add_option("--null", options->null_runs,
-                   "References whose initial parameters are perturbed by at most one ULP, at least 20")
+                   "Perturbed runs: references whose initial parameters are changed by at most one ULP; at least 20")
       ->capture_default_str();
   command
       ->add_option("--device", options->device,

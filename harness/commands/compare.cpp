@@ -5,7 +5,6 @@
 
 #include <iostream>
 
-#include "harness/judge/cell_judge.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "harness/sweep/localize.hpp"

@@ -58,11 +58,12 @@ std::function<int()> add_compare_command(CLI::App& app, const Json& harness) {
                    "calibration.json of this run: compare values within its limits instead of in bits, where "
                    "bits cannot be equal (another device, another instruction set)")
       ->type_name("FILE.json");
-  command->add_option("--request", given->request, "request.json: what the candidate must have done")
+  command->add_option("--request", given->request, "Check the candidate against this request.json (docs/request.md)")
       ->type_name("FILE.json");
-  command->add_option("--replica", given->replica,
-                      "Which pipeline of each, where several trained in parallel (0, 1, ...); without it all are "
-                      "judged and compared with each other");
+  command->add_option(
+      "--replica", given->replica,
+      "Judge only this one of several pipelines that trained in parallel (0, 1, ...); otherwise all are "
+      "judged and compared with each other");
   command
       ->add_option("--accept-missing", given->accept_missing,
                    "Claims that need not be compared in full: data, loss, gradients, parameters, buffers. What was "

@@ -317,7 +317,7 @@ std::function<int()> add_doctor_command(CLI::App& app, const fs::path& trainers)
   auto* as_json = command->add_flag("--json", given->json, "Print it as JSON");
   command
       ->add_option("--ctest-resources", given->resources,
-                   "Find only the GPUs, and write them for ctest --resource-spec-file")
+                   "Only find the GPUs, and write the file for ctest --resource-spec-file")
       ->type_name("FILE.json")
       ->excludes(as_json);
   command->footer(help_end({"plumbline doctor"},

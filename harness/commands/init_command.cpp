@@ -109,6 +109,13 @@ Start start_of(const PlannedCommand& planned, const std::string& launcher, StopS
   return {false, fmt::format("ended with exit code {}: {}", found.exit_code, words), output};
 }
 
+/// Whether an error names the option, and not only the "[--option VALUE]" of a usage line.
+bool objects_to(const std::string& output, const std::string& option) {
+  for (auto at = output.find(option); at != std::string::npos; at = output.find(option, at + 1))
+    if (at == 0 || output[at - 1] != '[') return true;
+  return false;
+}
+
 /// Writes the file and reads it as a sweep does.
 SweepFile written(const FirstSweep& sweep) {
   write_new(sweep_name, text_of(sweep));
@@ -140,10 +147,9 @@ int write_for_commands(const Given& given) {
       const Start start = start_of(command, file.launcher, signals);
       again = false;
       for (const std::string& option : optional_options) {  // does the trainer lack one that was added?
-        if (start.works || start.output.find(option) == std::string::npos || !remove_option(sweep, option)) continue;
+        if (start.works || !objects_to(start.output, option) || !remove_option(sweep, option)) continue;
         print_text(fmt::format("{}: takes no {}; left out\n", name, option));
         again = true;
-        break;
       }
       if (again) continue;
       print_text(fmt::format("{}: {}\n", name, start.words));
@@ -197,8 +203,8 @@ std::function<int()> add_init_command(CLI::App& app, const fs::path& trainers) {
   auto* candidate =
       command
           ->add_option("--candidate", given->candidate,
-                       "Your command that trains as a pipeline. {record}, {level}, {norms_from}, {world}, {port} and "
-                       "{schedule} are put in place, and each command is started until it records")
+                       "Your command that trains as a pipeline. init inserts {record}, {level}, {norms_from}, {world}, "
+                       "{port} and {schedule}, and starts each command until it records")
           ->type_name("CMD");
   reference->needs(candidate);
   candidate->needs(reference);

@@ -37,7 +37,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(absent_trainers_text(program_folder()) +
              help_end({"plumbline sweep fixtures/sweeps/default.toml", "plumbline help sweep"},
-                      {.zero = "holds, also in part", .one = "does not hold, or is unstable"}));
+                      {.zero = "holds, or holds in part", .one = "does not hold, or is unstable"}));
 
   const std::map<std::string, std::function<int()>> commands = {
       {"init", add_init_command(app, program_folder())},

@@ -70,10 +70,11 @@ std::function<int()> add_record_command(CLI::App& app) {
     command->add_option("RECORD_DIR", options->folder, "The record, with its manifest.json")
         ->type_name("DIR")
         ->required();
-    command->add_option("--replica", options->replica, "Which pipeline, where several trained in parallel (0, 1, ...)");
+    command->add_option("--replica", options->replica,
+                        "Which of several pipelines that trained in parallel (0, 1, ...)");
     return command;
   };
-  auto* check_command = add("check", "Read a record strictly, and require that its numbers follow from each other");
+  auto* check_command = add("check", "Check that a record is well-formed and that its numbers are consistent");
   check_command->add_flag("--json", options->json, "Print it as JSON");
   check_command->footer(help_end({"plumbline record check reports/runs/latest/references/stories260k-adamw"},
                                  {.zero = "holds",
@@ -83,11 +84,10 @@ std::function<int()> add_record_command(CLI::App& app) {
   trace_command->add_option("--out", options->out, "The file to write")->type_name("FILE.json")->capture_default_str();
   trace_command->add_option("--step", options->step, "Only this step");
   trace_command->footer(help_end({"plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4"}));
-  auto* show_command = add("show", "Print what a record holds");
+  auto* show_command = add("show", "Print a record's contents");
   show_command->add_flag("--facts", options->facts, "Print each fact that the judge compares, as CSV");
   show_command->footer(help_end({"plumbline record show reports/runs/latest/references/stories260k-adamw"}));
-  auto* rules_command =
-      record->add_subcommand("rules", "Print what the judge requires: check by role and comparison mode");
+  auto* rules_command = record->add_subcommand("rules", "Print what each check needs, by role and comparison mode");
   rules_command->add_flag("--markdown", options->markdown, "Print the part of docs/checks.md on each check");
   rules_command->footer(help_end({"plumbline record rules"}));
   return [=] {

@@ -24,8 +24,8 @@ int make_report(const fs::path& folder) {
 
 std::function<int()> add_report_command(CLI::App& app) {
   const auto folder = std::make_shared<fs::path>();
-  auto* command = app.add_subcommand(
-      "report", "Write a sweep's report again from its verdict.json, without rejudging (see: plumbline judge)");
+  auto* command =
+      app.add_subcommand("report", "Rewrite a sweep's report from its verdict.json (plumbline judge also rejudges)");
   command->add_option("SWEEP_DIR", *folder, "A sweep's folder, with its verdict.json")->type_name("DIR")->required();
   command->footer(help_end({"plumbline report reports/runs/latest"}));
   return [folder] { return make_report(*folder); };

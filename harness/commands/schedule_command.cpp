@@ -273,7 +273,8 @@ void add_choice(CLI::App& command, Options& options) {
   command.add_option("--ranks", options.ranks, "Ranks, p")->capture_default_str();
   command.add_option("--microbatches", options.microbatches, "Microbatches, m")->capture_default_str();
   command
-      .add_option("--chunks", options.chunks, "Chunks a rank, v (default: 2 where the schedule has several, else 1)")
+      .add_option("--chunks", options.chunks,
+                  "Stages on each rank, v (default: 2 where the schedule has several, else 1)")
       ->check(CLI::Range(1, INT32_MAX));
   add_reading(command, options);
 }
@@ -293,7 +294,7 @@ void add_times(CLI::App& command, Options& options) {
 
 std::function<int()> add_schedule_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  auto* schedule = app.add_subcommand("schedule", "Schedules as data: list, show, check, simulate, convert");
+  auto* schedule = app.add_subcommand("schedule", "List, show, check, simulate and convert schedules");
   schedule->require_subcommand(1);
   schedule->footer(help_end({"plumbline schedule list", "plumbline schedule show --schedule 1f1b"},
                             {.one = "check: does not hold"}));
@@ -305,7 +306,7 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   auto* show_command = schedule->add_subcommand("show", "Draw a schedule: text, or SVG with --out FILE.svg");
   add_choice(*show_command, *options);
   add_times(*show_command, *options);
-  show_command->add_option("--columns", options->columns, "Characters a row (default: as many as the terminal has)")
+  show_command->add_option("--columns", options->columns, "Characters per row (default: as many as the terminal has)")
       ->check(CLI::Range(10, 10000));
   auto* record = show_command
                      ->add_option("--record", options->record,
@@ -322,9 +323,9 @@ std::function<int()> add_schedule_command(CLI::App& app) {
                                  "plumbline schedule show --record reports/runs/latest/cells/untied128-sgd-1f1b-w2"}));
 
   auto* check_command = schedule->add_subcommand("check", "Verify a schedule file");
-  check_command->add_option("SCHEDULE.csv", options->schedule, "One row a rank")->required();
+  check_command->add_option("SCHEDULE.csv", options->schedule, "One row for each rank")->required();
   add_reading(*check_command, *options);
-  check_command->add_option("--transport", options->transport, "Over which it is to run")
+  check_command->add_option("--transport", options->transport, "Transport that will run it")
       ->check(one_of({"mpi", "threads", "nccl"}))
       ->capture_default_str();
   check_command->add_flag("--json", options->json, "Print the findings as JSON");
@@ -332,7 +333,8 @@ std::function<int()> add_schedule_command(CLI::App& app) {
       {"plumbline schedule check mine.csv --transport nccl"},
       {.zero = "holds", .one = "does not hold", .two = "the file cannot be read, or the command line is wrong"}));
 
-  auto* simulate_command = schedule->add_subcommand("simulate", "Makespan, bubble rate and slots from durations");
+  auto* simulate_command =
+      schedule->add_subcommand("simulate", "Compute makespan, bubble and activation slots from durations");
   add_choice(*simulate_command, *options);
   add_times(*simulate_command, *options);
   simulate_command->add_flag("--no-overlap", options->no_overlap, "Start a transfer only when the receiver is ready");
@@ -343,11 +345,11 @@ std::function<int()> add_schedule_command(CLI::App& app) {
 
   auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV");
   add_choice(*convert_command, *options);
-  convert_command->add_option("--to", options->to, "Who reads it; torch's loader does not know REDUCE and STEP")
+  convert_command->add_option("--to", options->to, "Format; torch's loader does not know REDUCE and STEP")
       ->check(one_of({"torch", "plumbline"}))
       ->capture_default_str();
-  convert_command->add_flag("--lowered", options->lowered, "With SEND and RECV");
-  convert_command->add_flag("--tied", options->tied, "With --lowered: REDUCE for tied weights");
+  convert_command->add_flag("--lowered", options->lowered, "Include SEND and RECV");
+  convert_command->add_flag("--tied", options->tied, "With --lowered: include REDUCE for tied weights");
   convert_command->add_option("--out", options->out, "File to write (default: the terminal)")->type_name("FILE");
   convert_command->footer(help_end({"plumbline schedule convert --schedule zb-v --to torch --out zb-v.csv"}));
 

@@ -186,12 +186,13 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           ->type_name("PATTERNS")
           ->allow_extra_args(false);  // one value per option, because the next argument may be the sweep file
   offer(cells, {"$(PLUMBLINE_COMPLETING=1 plumbline \"${typed[@]}\" --list 2>/dev/null)"});
-  auto* list = command->add_flag("--list", given->list,
-                                 "Print the cases' ids and train nothing; refuses what the sweep would refuse, and "
-                                 "asks the trainers to check each run");
+  auto* list =
+      command->add_flag("--list", given->list,
+                        "Print the cases' ids, let the trainers check each run, and train nothing; exits as the "
+                        "sweep would");
   command
       ->add_option("--jobs", options.jobs,
-                   "Slots (cores or GPUs) for parallel jobs: each takes as many as it has ranks")
+                   "Slots (cores or GPUs) for parallel runs; a run takes one for each of its ranks")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->capture_default_str();
   command
@@ -209,19 +210,19 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
       command
           ->add_option_function<fs::path>(
               "--ctest", [given](const fs::path& folder) { given->options.out = folder, given->as_test = true; },
-              "As a test of CTest (plumbline_add_sweep_test): takes the GPUs that CTest assigned, writes "
-              "into this folder, replacing the last sweep there, prints measurements")
+              "Run as a CTest test (plumbline_add_sweep_test): use the GPUs that CTest assigned, replace the "
+              "sweep in this folder, and print measurements")
           ->type_name("DIR")
           ->excludes(out)
           ->excludes(resume)
           ->excludes(list);
-  command->add_option("--gpus", given->gpus, "With --ctest: skip (77), with the reason, where fewer may be used")
+  command->add_option("--gpus", given->gpus, "With --ctest: skip the test (exit code 77) if fewer GPUs are available")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->needs(as_test);
   const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help())->type_name("DIR");
   command->footer(help_end({"plumbline sweep fixtures/sweeps/default.toml --out out",
                             "plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'"},
-                           {.zero = "holds, also in part", .one = "a case does not hold, or is unstable"}));
+                           {.zero = "holds, or holds in part", .one = "a case does not hold, or is unstable"}));
   return [given, other_trainers] {
     given->options.other_trainers = other_trainers->count() > 0;
     if (given->as_test) return sweep_as_test(given->options, given->gpus);
@@ -237,7 +238,7 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
   const auto given = std::make_shared<Given>();
   auto* command = app.add_subcommand("merge", "Combine the shards of a sweep into one verdict");
   command->add_option("SHARD", given->parts, "Folders of the shards")->type_name("DIR")->required();
-  command->add_option("--out", given->out, "Folder to create, with all of them")->type_name("DIR")->required();
+  command->add_option("--out", given->out, "New folder for the combined sweep")->type_name("DIR")->required();
   command->footer(help_end({"plumbline merge shard-1 shard-2 --out whole"}, {.zero = "holds", .one = "does not hold"}));
   return [given, harness] {
     const auto missing = merge_sweeps(given->parts, given->out);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/cell_judge.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "harness/judge/evidence/cell_evidence.hpp"
 #include "harness/judge/facts/fact.hpp"
 #include "harness/judge/hints/hints.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "harness/judge/cell_judge.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/facts/expected.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/judge/cell_judge.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/judge.hpp"
 #include "record/mesh.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"

@@ -59,7 +59,7 @@ struct SweepFile {
   std::vector<std::string> accept_missing;  ///< claims that need not be compared in full
   bool accept_gaps = false;                 ///< gaps of the data coverage are not reported
   std::string commit;                       ///< of what is judged; empty: HEAD of the checkout that contains this file
-  std::vector<std::string> repeat;          ///< ids of cells to run twice (R0)
+  std::vector<std::string> repeat;          ///< ids of cells to run twice
   bool clipping = false;       ///< in all cases of the matrix the clip limit must act in some steps and not in others
   bool bench = false;          ///< the data were chosen to detect every fault: missing coverage fails the sweep
   std::string launcher;        ///< command template with {world}; empty if the file's commands have no {launcher}

@@ -22,7 +22,7 @@ void release_folder(const std::filesystem::path& folder, bool was_there);
 ///   sweep.json                 the plan
 ///   references/<id>/           run records
 ///   cells/<id>/                run records, and cell.json: the case's verdict, written last
-///   repeats/<id>/              records of second runs (R0)
+///   repeats/<id>/              records of second runs
 ///   replays/<id>/              records of the reference that replay the norms of a case ({norms_from})
 ///   dumps/<id>/, again/<id>/   records of a failing case's second run: at level dump, or as before
 ///   calibrations/<id>/         of the mode calibrated; references/<id> then points to the record in it

@@ -156,8 +156,7 @@ TEST_F(LaterWork, ACheckSaysIt) {
   const auto asked = [&](const CheckpointOptions& options) {
     auto run = load_run(run_file(), {});
     options.use_in(run, true);
-    RunAnswer answer;
-    check_inputs(run, {}, answer);
+    check_inputs(run, {});
   };
   EXPECT_THAT(error_of<InputError>([&] { asked(in("c")); }), HasSubstr("but this run starts at step 0"));
   EXPECT_THAT(error_of<InputError>([&] { asked(in("c", step("c", 8))); }), HasSubstr("holds step-00000012, but"));

@@ -8,6 +8,7 @@
 #include "support/error.hpp"
 #include "tests/mutant/fault.hpp"
 #include "tests/mutant/planted.hpp"
+#include "training/environment.hpp"
 
 namespace {
 
@@ -35,5 +36,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return plumbline::run_main("plumbline-mutant", [&] { return run(argc, argv); });
+  return plumbline::exit_quickly(plumbline::run_main("plumbline-mutant", [&] { return run(argc, argv); }));
 }

@@ -155,7 +155,8 @@ TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
   const Ended taken = reference(run + " --check --record " + (folder_ / "taken").string());
 
   EXPECT_EQ(lines.code, 0) << lines.said;
-  EXPECT_THAT(lines.said, AllOf(HasSubstr("can run"), HasSubstr("parameters"), HasSubstr("free here")));
+  EXPECT_THAT(lines.said, AllOf(HasSubstr("can run"), HasSubstr("260032 parameters"), HasSubstr("one device (cpu)"),
+                                HasSubstr("\nreference "), HasSubstr("Free on this machine")));
   const Json answer = parse_json("check", json.said);
   EXPECT_EQ(answer.at("program"), "plumbline-reference");
   EXPECT_EQ(answer.at("can_run"), true);

@@ -25,6 +25,9 @@ refused 'the tree is not clean'
 commit change
 refused 'CHANGELOG.md has no section "## [9.8.7] - DATE"'
 echo '## [9.8.7] - 2026-01-02' >>CHANGELOG.md && commit changelog
+sed -i 's/^## \[Unreleased\]/&\n- a change/' CHANGELOG.md && commit unreleased
+refused 'CHANGELOG.md has unreleased changes, which 9.8.7 would contain'
+sed -i '/^- a change/d' CHANGELOG.md && commit moved
 refused 'python/plumbline/version.py has another version than VERSION, 9.8.7'
 echo '__version__ = "9.8.7"' >python/plumbline/version.py && commit version
 refused 'this commit is not v9.8.7'

@@ -10,7 +10,7 @@
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/diff/diff.hpp"
 #include "harness/judge/execution_order.hpp"
-#include "harness/judge/expected/zero_digests.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "harness/judge/facts/expected.hpp"
 
 namespace plumbline::judging {

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
+#include "support/elements.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "support/json_text.hpp"
+#include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -263,6 +267,33 @@ std::vector<std::vector<std::string>> requested_partition(const ExpectedModel& m
   }
   units.back().insert(units.back().end(), {"norm", "lm_head"});
   return units;
+}
+
+namespace {
+
+/// Limit for shapes, which a row may claim arbitrarily: larger tensors are not digested, and none is allocated.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 36;
+
+std::string digest_of_zeros(const std::string& dtype, const Shape& shape) {
+  static constexpr std::array<char, std::size_t{1} << 16> zeros{};
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype));
+  if (size == 0 || element_count(shape) > most_bytes / size) return "none";
+  Hasher hasher;
+  hasher.update(dtype + "|" + shape_text(shape) + "|");
+  for (auto left = static_cast<std::size_t>(element_count(shape) * size); left > 0;) {
+    const std::size_t piece = std::min(left, zeros.size());
+    hasher.update(zeros.data(), piece);
+    left -= piece;
+  }
+  return hasher.hex();
+}
+
+}  // namespace
+
+const std::string& ZeroDigests::digest(const std::string& dtype, const Shape& shape) {
+  std::string& digest = known_[{dtype, shape}];
+  if (digest.empty()) digest = digest_of_zeros(dtype, shape);
+  return digest;
 }
 
 }  // namespace plumbline::judging

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/manifest.hpp"
@@ -105,13 +106,21 @@ struct RequestedPartition {
 /// * uniform: L layers over S stages, the first L mod S stages one more; with S > L one layer each on stages 1, 2, ...
 ///   so that the first holds the embedding alone.
 /// * cost: minimizes the FLOPs of the largest stage over the number of layers next to the head, the largest among
-/// equals;
-///   the other stages share the rest as in uniform. FLOPs of a layer: 2 per weight and token, and of its attention 2
-///   S^2 (heads x head size) for each row of S; of the head: 2 H V + 4 H + 5 V per token.
+///   equals; the other stages share the rest as in uniform. FLOPs of a layer: 2 per weight and token, and of its
+///   attention 2 S^2 (heads x head size) for each row of S; of the head: 2 H V + 4 H + 5 V per token.
 ///
 /// Throws InputError for a balance that does not have one number per stage or does not add up to the layers.
 std::vector<std::vector<std::string>> requested_partition(const ExpectedModel& model,
                                                           const RequestedPartition& requested, std::int64_t stages,
                                                           const std::vector<std::int64_t>& rows);
+
+class ZeroDigests {
+ public:
+  /// Cached per dtype and shape; no digest for shapes above 64 GiB.
+  const std::string& digest(const std::string& dtype, const Shape& shape);
+
+ private:
+  std::map<std::pair<std::string, Shape>, std::string> known_;
+};
 
 }  // namespace plumbline::judging

@@ -9,7 +9,6 @@
 #include <iostream>
 
 #include "harness/commands/compare.hpp"
-#include "harness/judge/cell_judge.hpp"
 #include "harness/judge/judge.hpp"
 #include "tests/harness/judge/long_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/zero_digests.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <vector>
 
+#include "harness/judge/expected/model.hpp"
 #include "record/digest.hpp"
 
 namespace plumbline::testing {
