@@ -2,9 +2,11 @@
 #include "tests/harness/judge/changed_records.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 
+#include "harness/commands/compare.hpp"
 #include "record/columns.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
@@ -71,17 +73,31 @@ bool fits(CsvFile& file, const Words& row, const std::string& condition) {
          });
 }
 
-/// "column=value", "column+=number", "column*=number". Values: "other" is a digest that no row has, "zeros" that of
-/// zeros of the row's dtype and shape.
+/// Gives the row the digest of the row that differs from it in the columns of "column=value" alone.
+void copy_bits(CsvFile& file, Words& row, const std::string& difference) {
+  const std::size_t equal = difference.find('='), other = file.column(difference.substr(0, equal));
+  for (const Words& each : file.rows) {
+    Words key = row;
+    key[other] = difference.substr(equal + 1);
+    if (std::ranges::all_of(std::array{"step", "kind", "name"},
+                            [&](const char* name) { return each[file.column(name)] == key[file.column(name)]; }))
+      row[file.column("digest")] = each[file.column("digest")];
+  }
+}
+
+/// "like=step=0" takes the digest of another row; "column=value", "column+=number", "column*=number". Values: "other"
+/// is a digest that no row has, "zeros" that of zeros of the row's dtype and shape, "rehashed" the hash of the digest.
 void change_cell(CsvFile& file, Words& row, const std::string& change) {
   const auto equal = change.find('=');
   const char sign = change[equal - 1];
-  const bool computes = sign == '+' || sign == '*';
-  const std::size_t column = file.column(change.substr(0, equal - (computes ? 1 : 0)));
+  const bool computes = sign == '+' || sign == '*', copies = change.starts_with("like=");
+  const std::size_t column = file.column(copies ? "digest" : change.substr(0, equal - (computes ? 1 : 0)));
   row.resize(file.rows[0].size());
   std::string& cell = row[column];
   const std::string value = change.substr(equal + 1);
-  if (computes) {
+  if (change.starts_with("like=")) {
+    copy_bits(file, row, value);
+  } else if (computes) {
     const double before = std::stod(cell), by = std::stod(value);
     cell = to_text(sign == '+' ? before + by : before * by);
   } else if (value == "zeros") {
@@ -92,7 +108,7 @@ void change_cell(CsvFile& file, Words& row, const std::string& change) {
     for (const auto size : shape) bytes *= static_cast<std::size_t>(size);
     cell = tensor_digest(dtype, shape, std::vector<std::byte>(bytes));
   } else {
-    cell = value == "other" ? other_digest : value;
+    cell = value == "other" ? other_digest : value == "rehashed" ? hash_hex(cell) : value;
   }
 }
 
@@ -176,7 +192,15 @@ void change_schedule(const fs::path& record, const Words& words) {
 void change_record(const fs::path& record, const std::string& line) {
   const Words words = words_of_line(line);
   const std::string rest = line.substr(std::min(line.size(), words.front().size() + 1));
-  if (words.front() == "remove") {
+  if (words.front().starts_with("replica-")) {
+    change_record(record / words.front(), rest);
+  } else if (words.front() == "fed_like") {
+    for (int rank = 0; fs::exists(record / ("rank-" + std::to_string(rank))); ++rank) {
+      const std::string file = "rank-" + std::to_string(rank) + "/microbatches.csv";
+      write_file(record / file, read_file(record.parent_path() / words.at(1) / file));
+    }
+    change_record(record, "digests");
+  } else if (words.front() == "remove") {
     EXPECT_GT(fs::remove_all(record / words.at(1)), 0U) << line;
   } else if (words.front() == "schedule") {
     change_schedule(record, words);
@@ -252,15 +276,9 @@ std::string place_of(const Finding& finding) {
   return text;
 }
 
-void write_files(SyntheticCell& cell) {
-  cell.write_reference();
-  cell.write_candidate();
-  if (cell.repeated) write_run(*cell.repeated, cell.folder / "repeated");
-}
-
-CellVerdict judge_files(const SyntheticCell& cell) {
+CellVerdict judge_files(const SampleCell& cell) {
   std::optional<fs::path> again;
-  if (cell.repeated) again = cell.folder / "repeated";
+  if (cell.repeated || !cell.again.empty()) again = cell.folder / "repeated";
   return judge_cell(cell.plan, cell.folder / "reference", cell.folder / "candidate", again);
 }
 
@@ -288,6 +306,10 @@ std::string verdict_of_changes(const std::string& changes) {
   for (const auto& change : all) {
     const auto space = change.find(' ');
     const std::string what = change.substr(0, space), rest = change.substr(space + 1);
+    if (what == "replay") {
+      const std::string norms = read_file(cell->folder / "candidate/rank-0/norms.csv");
+      change_json(cell->folder / "reference/manifest.json", "/norms_from/digest \"" + hash_hex(norms) + '"');
+    }
     if (what == "plan") change_plan(cell->plan, Json::parse(rest));
     if (what == "request" || what == "requests") change_request(cell->plan.request, rest, cell->folder.path());
     if (what == "reference_request" || what == "requests")
@@ -304,6 +326,7 @@ std::string verdict_of_changes(const std::string& changes) {
   }
   std::string text = verdict.holds ? "holds" : verdict.incomplete() ? "incomplete" : "does not hold";
   if (verdict.first_divergence) text += ", first " + place_of(*verdict.first_divergence);
+  if (std::ranges::find(all, "report") != all.end()) text = comparison_text(verdict) + text;
   const bool figures = all.empty();         // of records as they are
   std::map<std::string, std::string> told;  // checks by what they say
   Words order;

@@ -80,5 +80,12 @@ TEST(Judge, ActionsMayBeInAnyOrderOfRows) {
   EXPECT_TRUE(cell.judge().holds);
 }
 
+TEST(Judge, AnEmptyStageBeforeTheFirstUnitHandsNothingOn) {
+  SyntheticCell cell({.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}}});
+  cell.candidate.erase(&RankRecord::boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
+
+  EXPECT_FALSE(result_of(cell.judge(), "boundaries").evidence.contains("crossings_of_empty_stages"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/harness/judge/sample_cells.hpp"
 
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -58,7 +59,7 @@ void add_evaluation(SyntheticRun& run, std::int64_t every) {
 }
 
 /// Trained on a file of eight ids and evaluated on another after each step, as the request says.
-void add_data(SyntheticCell& cell) {
+void add_data(SampleCell& cell) {
   const auto trained = cell.folder.file("trained.bin", std::string("\0\1\2\3\4\5\6\7", 8));
   const auto evaluated = cell.folder.file("evaluated.bin", std::string("\7\6\5\4", 4));
   cell.folder.file("zeros.bin", std::string(8, '\0'));
@@ -113,54 +114,135 @@ SyntheticRun at_other_times(SyntheticRun run) {
   return run;
 }
 
-using Changes = std::map<std::string, void (*)(SyntheticCell&)>;
+void clip(SyntheticRun& run, std::size_t step, double norm) {
+  for (auto& rank : run.ranks) rank.steps[step].gradient_norm = norm, rank.steps[step].clip_coefficient = 1 / norm;
+}
+
+/// One of the records sums its norm rank by rank, and in this step the two clip by coefficients that differ.
+void part(SampleCell& cell, std::size_t step, SyntheticRun& by_rank) {
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      const double times = 2.0 / rank.steps[step].gradient_norm.value();  // the norm is that of the gradients
+      for (auto& row : rank.tensors)
+        if (row.kind == "gradient" && row.step == static_cast<std::int64_t>(step)) row.l2 *= times;
+    }
+    clip(*run, step, 2.0);
+  }
+  by_rank.manifest["role"] = "external";
+  by_rank.manifest["norm_order"] = "per_rank";
+  clip(by_rank, step, std::nextafter(2.0, 3.0));
+}
+
+/// The reference clipped by the candidate's norms, from which its own differs by a rounding in the first step.
+void replay(SampleCell& cell) {
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["role"] = "external";
+    run->manifest["norm_order"] = "per_rank";
+    for (RankRecord& rank : run->ranks) {
+      for (StepRow& row : rank.steps) {
+        const double own = *row.gradient_norm, coefficient = *row.clip_coefficient;
+        if (run == &cell.reference && row.step == 0) row.gradient_norm = std::nextafter(own, 0.0);
+        const auto replayed = run == &cell.reference ? std::optional(own) : std::nullopt;
+        rank.norms.push_back({row.step, 0, *row.gradient_norm, replayed, coefficient});
+      }
+    }
+  }
+  cell.reference.manifest["norms_from"] = {
+      {"run_id", cell.candidate.manifest["run_id"]}, {"rank", 0}, {"digest", other_digest}};
+}
+
+/// Both clip twice in each step, by parameter groups.
+void clip_twice(SampleCell& cell) {
+  cell.plan.clipping_must_act = false;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["role"] = "external";
+    run->manifest["norm_order"] = "per_rank";
+    for (RankRecord& rank : run->ranks) {
+      for (StepRow& row : rank.steps) {
+        for (const std::int64_t call : {0, 1}) rank.norms.push_back({row.step, call, 2.0, {}, 0.5});
+        row.gradient_norm.reset(), row.clip_coefficient.reset();
+      }
+    }
+  }
+}
+
+using Changes = std::map<std::string, void (*)(SampleCell&)>;
 const Changes changes_of_start = {
     {"requested",
-     [](SyntheticCell& cell) {
+     [](SampleCell& cell) {
        cell.plan.request = request_of(cell.candidate);
        cell.plan.reference_request = request_of(cell.reference);
      }},
     {"of_files", add_data},
-    {"evaluated", [](SyntheticCell& cell) { add_evaluation(cell.reference, 1), add_evaluation(cell.candidate, 1); }},
-    {"evaluated_last",
-     [](SyntheticCell& cell) { add_evaluation(cell.reference, 0), add_evaluation(cell.candidate, 0); }},
-    {"reference_evaluates", [](SyntheticCell& cell) { add_evaluation(cell.reference, 1); }},
-    {"candidate_evaluates", [](SyntheticCell& cell) { add_evaluation(cell.candidate, 1); }},
-    {"reference_evaluates_last", [](SyntheticCell& cell) { add_evaluation(cell.reference, 0); }},
-    {"applied", [](SyntheticCell& cell) { add_applied(cell.reference), add_applied(cell.candidate); }},
-    {"resumed", [](SyntheticCell& cell) { begin_with_second_step(cell.candidate); }},
-    {"resumed_reference", [](SyntheticCell& cell) { begin_with_second_step(cell.reference); }},
-    {"one_step", [](SyntheticCell& cell) { keep_first_step(cell.reference), keep_first_step(cell.candidate); }},
-    {"unmoved", [](SyntheticCell& cell) { keep_start(cell.reference), keep_start(cell.candidate); }},
-    {"two_pipelines",
-     [](SyntheticCell& cell) { cell.reference = at_other_times(synthetic_candidate(SyntheticPlan{})); }},
+    {"evaluated", [](SampleCell& cell) { add_evaluation(cell.reference, 1), add_evaluation(cell.candidate, 1); }},
+    {"evaluated_last", [](SampleCell& cell) { add_evaluation(cell.reference, 0), add_evaluation(cell.candidate, 0); }},
+    {"reference_evaluates", [](SampleCell& cell) { add_evaluation(cell.reference, 1); }},
+    {"candidate_evaluates", [](SampleCell& cell) { add_evaluation(cell.candidate, 1); }},
+    {"reference_evaluates_last", [](SampleCell& cell) { add_evaluation(cell.reference, 0); }},
+    {"applied", [](SampleCell& cell) { add_applied(cell.reference), add_applied(cell.candidate); }},
+    {"resumed", [](SampleCell& cell) { begin_with_second_step(cell.candidate); }},
+    {"resumed_reference", [](SampleCell& cell) { begin_with_second_step(cell.reference); }},
+    {"one_step", [](SampleCell& cell) { keep_first_step(cell.reference), keep_first_step(cell.candidate); }},
+    {"unmoved", [](SampleCell& cell) { keep_start(cell.reference), keep_start(cell.candidate); }},
+    {"two_pipelines", [](SampleCell& cell) { cell.reference = at_other_times(synthetic_candidate(SyntheticPlan{})); }},
     {"two_partitions",
-     [](SyntheticCell& cell) {
+     [](SampleCell& cell) {
        cell.reference = at_other_times(
            synthetic_candidate({.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}}}));
      }},
-    {"pipeline_of_one", [](SyntheticCell& cell) { cell.reference = at_other_times(synthetic_candidate(one_stage())); }},
+    {"pipeline_of_one", [](SampleCell& cell) { cell.reference = at_other_times(synthetic_candidate(one_stage())); }},
     {"one_device",
-     [](SyntheticCell& cell) {
+     [](SampleCell& cell) {
        cell.candidate = at_other_times(synthetic_reference(SyntheticPlan{}));
        cell.candidate.manifest["role"] = "external";
      }},
     {"copy",
-     [](SyntheticCell& cell) {
+     [](SampleCell& cell) {
        cell.candidate = cell.reference;
        cell.candidate.manifest["run_id"] = new_run_id();
      }},
-    {"repeated", [](SyntheticCell& cell) {
+    {"parting", [](SampleCell& cell) { part(cell, 0, cell.candidate); }},
+    {"parting_in_step_1", [](SampleCell& cell) { part(cell, 1, cell.candidate); }},
+    {"parting_reference", [](SampleCell& cell) { part(cell, 0, cell.reference); }},
+    {"replayed", replay},
+    {"clipped_twice", clip_twice},
+    {"replicas", add_replicas},
+    {"replicas_of_ours", add_replicas_of_ours},
+    {"places", [](SampleCell& cell) { add_places(cell); }},
+    {"places_of_twice_the_norm", [](SampleCell& cell) { add_places(cell, 2); }},
+    {"places_that_count_twice", [](SampleCell& cell) { add_places(cell, 1, true); }},
+    {"replicas_repeated",
+     [](SampleCell& cell) {
+       cell.plan.repeat = true;
+       for (const SyntheticRun& run : cell.candidates) cell.again.push_back(at_other_times(run));
+     }},
+    {"repeated", [](SampleCell& cell) {
        cell.plan.repeat = true;
        cell.repeated = at_other_times(cell.candidate);
      }}};
 
+void write_places(const std::vector<SyntheticRun>& runs, const std::filesystem::path& folder) {
+  for (std::size_t place = 0; place < runs.size(); ++place)
+    write_run(runs[place], folder / ("replica-" + std::to_string(place)));
+}
+
 }  // namespace
 
-std::unique_ptr<SyntheticCell> sample_cell(const std::string& start) {
+void write_files(SampleCell& cell) {
+  if (!cell.references.empty()) {
+    write_places(cell.references, cell.folder / "reference");
+    write_places(cell.candidates, cell.folder / "candidate");
+    return write_places(cell.again, cell.folder / "repeated");
+  }
+  cell.write_reference();
+  cell.write_candidate();
+  if (cell.repeated) write_run(*cell.repeated, cell.folder / "repeated");
+}
+
+std::unique_ptr<SampleCell> sample_cell(const std::string& start) {
   std::istringstream words(start);
   SyntheticPlan plan;
-  std::vector<void (*)(SyntheticCell&)> changes;
+  std::vector<void (*)(SampleCell&)> changes;
   std::string word;
   words >> word;
   while (words >> word) {
@@ -169,7 +251,7 @@ std::unique_ptr<SyntheticCell> sample_cell(const std::string& start) {
     else
       changes.push_back(changes_of_start.at(word));
   }
-  auto cell = std::make_unique<SyntheticCell>(plan);
+  auto cell = std::make_unique<SampleCell>(plan);
   for (const auto& change : changes) change(*cell);
   return cell;
 }

@@ -110,34 +110,4 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
                           std::string_view cut, std::string_view side);
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
-/// What a finding must say. What is left out is not compared; `words` are a part of its words.
-struct ExpectedFinding {
-  std::optional<std::string> level = {};
-  std::optional<std::int64_t> step = {}, microbatch = {}, stage = {}, rank = {}, replica = {};
-  std::optional<std::string> direction = {}, item = {}, what = {}, expected = {}, got = {};
-  std::string words = {};
-};
-void expect_finding(const Finding& found, const ExpectedFinding& expected);
-
-/// Judges, and expects exactly these checks to fail, with this first divergence of all.
-Finding expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const ExpectedFinding& expected = {});
-/// The check's result, which has this outcome.
-CheckResult expect_outcome(SyntheticCell& cell, std::string_view check, Outcome outcome);
-/// The first divergence of the check, which fails.
-Finding expect_fails(SyntheticCell& cell, std::string_view check, const ExpectedFinding& expected = {});
-
-/// A change of a case, by name, and its finding.
-struct Damage {
-  const char* name;
-  void (*change)(SyntheticCell&);
-  ExpectedFinding expected = {};
-};
-/// Exactly these checks fail, and this is the first divergence of all.
-void expect_each_red(const std::vector<std::string>& checks, const std::vector<Damage>& cases,
-                     const SyntheticPlan& plan = {});
-/// The check fails, whatever others say, and this is its first divergence.
-void expect_each_fails(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan = {});
-/// The check holds.
-void expect_each_holds(std::string_view check, const std::vector<Damage>& cases, const SyntheticPlan& plan = {});
-
 }  // namespace plumbline::testing

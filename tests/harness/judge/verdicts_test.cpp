@@ -16,7 +16,8 @@ TEST_P(Verdicts, AreAsApproved) {
 
 INSTANTIATE_TEST_SUITE_P(Checks, Verdicts,
                          ::testing::Values("as_asked", "boundaries", "census", "completion", "conformance", "data",
-                                           "evaluation", "gradients", "memory", "norm", "other_records", "parameters",
+                                           "evaluation", "gradients", "hints", "memory", "norm", "norm_by_rank",
+                                           "not_recorded", "other_records", "places", "parameters", "replicas",
                                            "resume", "repeatability", "tied_weights"),
                          [](const auto& tested) { return std::string(tested.param); });
 

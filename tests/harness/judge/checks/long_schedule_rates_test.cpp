@@ -77,7 +77,8 @@ TEST_P(LongSchedule, FailsIfALateRateIsSlightlyOff) {
 
   EXPECT_EQ(result.outcome, Outcome::differs);
   ASSERT_TRUE(result.first_divergence);
-  expect_finding(*result.first_divergence, {.step = step, .item = "learning_rate"});
+  EXPECT_EQ(result.first_divergence->step, step);
+  EXPECT_EQ(result.first_divergence->item, "learning_rate");
 }
 
 TEST_P(LongSchedule, OfAnotherProgramMayDifferInTheLastBitOfTheCosine) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/limits/value_comparison.hpp"
@@ -291,6 +292,20 @@ TEST(CalibratedTier, RunsThatMeasureRoundingAreNotCompared) {
 
   EXPECT_THAT(result_of(perturbed.judge(), "data").reason, HasSubstr("the candidate is a perturbed run (--perturb 3)"));
   EXPECT_THAT(result_of(shadow.judge(), "data").reason, HasSubstr("the reference is the float64 reference"));
+}
+
+TEST(CalibratedTier, ReportsAnUnreadableRecord) {
+  for (const char* file : {"manifest.json", "rank-1/memory.csv"}) {
+    CalibratedCell cell;
+
+    const auto verdict = cell.compare(
+        [&](judging::Calibration&) { std::ofstream(cell.folder / "candidate" / file, std::ios::app) << "no row\n"; });
+
+    EXPECT_FALSE(verdict.holds);
+    EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::differs);
+    EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(file));
+    EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::incomplete);
+  }
 }
 
 }  // namespace
