@@ -139,9 +139,23 @@ class Comparing {
   }
 
   void bits(const std::string& id) {
+    const fs::path before = before_ / "references" / id, now = now_ / "references" / id;
+    require_another_run(before, now);
     ++result_.references;
-    const CellVerdict verdict = compare_records(before_ / "references" / id, now_ / "references" / id);
+    const CellVerdict verdict = compare_records(before, now);
     if (!verdict.holds) change("bits, " + id, complaint_of(verdict));
+  }
+
+  /// A sweep and a copy of it, as its baseline is, say nothing about a change.
+  static void require_another_run(const fs::path& before, const fs::path& now) {
+    const auto run_id = [](const fs::path& record) {
+      return read_json(record_of_replica(record, {}) / "manifest.json").value("run_id", std::string());
+    };
+    if (const std::string id = run_id(now); !id.empty() && id == run_id(before))
+      throw InputError(
+          fmt::format("{} and {} are the same run (run id {}); run the sweep again into a new folder and "
+                      "compare that",
+                      before.string(), now.string(), id));
   }
 
   void checks(const CellVerdict& before, const CellVerdict& now) {

@@ -62,6 +62,17 @@ TEST_F(CompareSweeps, EqualRunsAreEqualEvenIfCasesKeptOnlyMemory) {
   EXPECT_EQ(compare_sweeps(before_, out_).byte_counts, numbers);
 }
 
+TEST_F(CompareSweeps, ACopyOfTheSweepIsRefused) {
+  std::filesystem::remove_all(before_);
+  std::filesystem::copy(out_, before_, std::filesystem::copy_options::recursive);
+
+  const Result result = compare();
+
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.said, HasSubstr("are the same run"));
+  EXPECT_THAT(result.said, HasSubstr("run the sweep again into a new folder"));
+}
+
 TEST_F(CompareSweeps, OtherBitsOfBothTrainersEndAtTheirFirstDivergence) {
   for (auto* run : {&cell_.reference, &cell_.candidate})
     tensor_row(*run, 1, "parameter", "model.norm.weight").digest = other_digest;
