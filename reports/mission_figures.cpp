@@ -54,8 +54,8 @@ const std::vector<std::string>& figure_heads() {
   static const std::vector<std::string> heads = {"cases",
                                                  "tensors compared at empty stages",
                                                  "sequence lengths in a step",
-                                                 "parameters with a nonzero gradient",
-                                                 "head has a gradient",
+                                                 "parameters with a finite nonzero gradient",
+                                                 "lm_head.weight among them",
                                                  "largest activation peak / predicted"};
   return heads;
 }
