@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "harness/commands/compare.hpp"
@@ -95,7 +96,7 @@ void change_cell(CsvFile& file, Words& row, const std::string& change) {
   row.resize(file.rows[0].size());
   std::string& cell = row[column];
   const std::string value = change.substr(equal + 1);
-  if (change.starts_with("like=")) {
+  if (copies) {
     copy_bits(file, row, value);
   } else if (computes) {
     const double before = std::stod(cell), by = std::stod(value);
@@ -224,17 +225,30 @@ LaunchFinding launch_of(const Json& json) {
 
 void change_plan(CellPlan& plan, const Json& json) {
   for (const auto& [key, value] : json.items()) {
-    if (key == "checks") plan.checks = value.get<Words>();
-    if (key == "accept_missing") plan.accept_missing = value.get<Words>();
-    if (key == "clipping") plan.clipping_must_act = value.get<bool>();
-    if (key == "bench") plan.bench = value.get<bool>();
-    if (key == "repeat") plan.repeat = value.get<bool>();
-    if (key == "lengths") plan.lengths = value.get<std::vector<std::int64_t>>();
-    if (key == "schedule") plan.schedule = value.get<std::string>();
-    if (key == "schedule_csv") plan.schedule_csv = value.get<std::string>();
-    if (key == "launch") plan.launch = launch_of(value);
-    if (key == "reference_launch") plan.reference_launch = launch_of(value);
-    if (key == "repeat_launch") plan.repeat_launch = launch_of(value);
+    if (key == "checks")
+      plan.checks = value.get<Words>();
+    else if (key == "accept_missing")
+      plan.accept_missing = value.get<Words>();
+    else if (key == "clipping")
+      plan.clipping_must_act = value.get<bool>();
+    else if (key == "bench")
+      plan.bench = value.get<bool>();
+    else if (key == "repeat")
+      plan.repeat = value.get<bool>();
+    else if (key == "lengths")
+      plan.lengths = value.get<std::vector<std::int64_t>>();
+    else if (key == "schedule")
+      plan.schedule = value.get<std::string>();
+    else if (key == "schedule_csv")
+      plan.schedule_csv = value.get<std::string>();
+    else if (key == "launch")
+      plan.launch = launch_of(value);
+    else if (key == "reference_launch")
+      plan.reference_launch = launch_of(value);
+    else if (key == "repeat_launch")
+      plan.repeat_launch = launch_of(value);
+    else
+      ADD_FAILURE() << "no such setting of a case: " << key;
   }
 }
 
@@ -297,6 +311,8 @@ const Words& unchanged(const std::string& start) {
 }  // namespace
 
 std::string verdict_of_changes(const std::string& changes) {
+  static const std::set<std::string> known = {
+      "again", "b", "c", "plan", "r", "replay", "reference_request", "report", "request", "requests", "start"};
   std::istringstream lines(changes);
   std::string line, start = "start";
   std::vector<std::string> all;
@@ -306,6 +322,7 @@ std::string verdict_of_changes(const std::string& changes) {
   for (const auto& change : all) {
     const auto space = change.find(' ');
     const std::string what = change.substr(0, space), rest = change.substr(space + 1);
+    EXPECT_TRUE(known.contains(what)) << "no such line in a case: " << change;
     if (what == "replay") {
       const std::string norms = read_file(cell->folder / "candidate/rank-0/norms.csv");
       change_json(cell->folder / "reference/manifest.json", "/norms_from/digest \"" + hash_hex(norms) + '"');
