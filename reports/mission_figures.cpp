@@ -55,7 +55,7 @@ const std::vector<std::string>& figure_heads() {
                                                  "tensors compared at empty stages",
                                                  "sequence lengths in a step",
                                                  "parameters with a finite nonzero gradient",
-                                                 "lm_head.weight among them",
+                                                 "lm_head among them",
                                                  "largest activation peak / predicted"};
   return heads;
 }
