@@ -17,9 +17,6 @@
 namespace plumbline {
 namespace {
 
-/// Limit of whole numbers: sums of such counts do not overflow.
-constexpr std::int64_t most = std::int64_t{1} << 56;
-
 std::string cell_text(const Shape& value) {
   return shape_text(value);
 }
@@ -75,7 +72,7 @@ TableColumn<Row> column(std::string name, Value Row::*field, Presence presence =
             auto value = parse_cell(text, Value{});
             if (!value) return false;
             if constexpr (whole)
-              if (const std::optional<std::int64_t> count = *value; count && (*count < least || *count > most))
+              if (const std::optional<std::int64_t> count = *value; count && (*count < least || *count > largest_count))
                 return false;
             row.*field = std::move(*value);
             return true;

@@ -2,6 +2,7 @@
 // The columns of each table: one list per row type, used for writing and reading.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "record/rows.hpp"
 
 namespace plumbline {
+
+/// Limit of a whole number in a record: sums of such counts do not overflow.
+constexpr std::int64_t largest_count = std::int64_t{1} << 56;
 
 /// Which records may lack a column or leave its cells empty. Cells that may be empty in all records are marked by their
 /// type (std::optional) or reader.

@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "record/columns.hpp"
 #include "support/elements.hpp"
 
 namespace plumbline {
 namespace {
 
-constexpr std::int64_t most = std::int64_t{1} << 56;
-
 std::optional<std::int64_t> product(std::int64_t left, std::int64_t right) {
   std::int64_t result = 0;
-  if (left < 0 || right < 0 || __builtin_mul_overflow(left, right, &result) || result > most) return std::nullopt;
+  if (left < 0 || right < 0 || __builtin_mul_overflow(left, right, &result) || result > largest_count)
+    return std::nullopt;
   return result;
 }
 

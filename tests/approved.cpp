@@ -9,11 +9,13 @@
 #include <sstream>
 #include <vector>
 
+#include "tests/paths.hpp"
+
 namespace plumbline::testing {
 namespace {
 
 std::filesystem::path path_of(const std::string& name) {
-  return std::filesystem::path(PLUMBLINE_APPROVED) / name;
+  return std::filesystem::path(source_path()) / "tests/approved" / name;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -19,6 +19,7 @@
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -33,9 +34,9 @@ class DisturbedRanks : public ::testing::Test {
   void run(const std::string& launcher, const std::string& program, const std::string& arguments, int steps,
            int timeout_ms, const std::function<void(pid_t, std::chrono::milliseconds)>& disturb) {
     const auto run_file = folder_ / "run.toml";
-    std::ofstream(run_file) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
-                            << "[data]\ntext = \"" PLUMBLINE_FIXTURES
-                               "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
+    std::ofstream(run_file) << "[model]\nconfig = \"" + fixtures_path() + "/models/stories260k/config.json\"\n"
+                            << "[data]\ntext = \"" + fixtures_path() +
+                                   "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
                             << "[train]\nsteps = " << steps << "\nlearning_rate = 1e-3\n[record]\nlevel = \"summary\"\n"
                             << "[pipeline]\nschedule = \"1f1b\"\ntimeout_ms = " << timeout_ms << "\n";
     Launch launch;

@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
@@ -57,10 +58,11 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
 
   plumbline::Run made_run() {
     return load_run(
-        folder_.file("run.toml", std::string("[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                             "/models/untied-128/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                             "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\nprecision = \"") +
-                                     GetParam() + "\"\n"),
+        folder_.file("run.toml",
+                     std::string("[model]\nconfig = \"" + testing::fixtures_path() +
+                                 "/models/untied-128/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                                 "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\nprecision = \"") +
+                         GetParam() + "\"\n"),
         {});
   }
 

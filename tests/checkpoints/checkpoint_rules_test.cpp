@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/checkpoints/train_on.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -34,8 +35,8 @@ class CheckpointRules : public ::testing::Test {
   /// The run file of a short training, with the text `from` in it replaced.
   fs::path run_file(const std::string& from = "", const std::string& to = "") {
     std::string text =
-        "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-        "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+        "[model]\nconfig = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n[data]\ntext = \"" +
+        testing::fixtures_path() +
         "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 3\nwarmup_steps = 1\nstart_factor = 0.5\nclip_norm = 1.0\n";
     const auto at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
@@ -121,12 +122,12 @@ TEST_F(CheckpointRules, RefusesChangedSettingsThatAffectBits) {
   EXPECT_THAT(refused("[9, 4]", "[8, 4]"), HasSubstr("data.lengths.0.0 = 9, and "));
   EXPECT_THAT(refused("/corpus/", "/corpus/01-the-plumb-line.txt"), HasSubstr("data.source_tokens = "));
 
-  for (const auto& each : fs::directory_iterator(PLUMBLINE_FIXTURES "/corpus")) {  // equal size, other letters
+  for (const auto& each : fs::directory_iterator(testing::fixtures_path() + "/corpus")) {  // equal size, other letters
     std::string text = testing::bytes_of(each.path());
     std::ranges::replace(text, 'e', 'i');
     folder_.file("other/" + each.path().filename().string(), text);
   }
-  EXPECT_THAT(refused(PLUMBLINE_FIXTURES "/corpus/", (folder_ / "other/").string()),
+  EXPECT_THAT(refused(testing::fixtures_path() + "/corpus/", (folder_ / "other/").string()),
               HasSubstr("data.first_microbatch_digest = "));
 }
 

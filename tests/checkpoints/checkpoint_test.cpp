@@ -15,6 +15,7 @@
 #include "support/files.hpp"
 #include "support/folder_lock.hpp"
 #include "tests/checkpoints/train_on.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -39,9 +40,9 @@ struct Training {
 
   std::string text() const {
     const std::string model = tied ? "stories260k" : "untied-128";
-    return "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/" + model +
-           "/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [9, 4, 6, 5]\nbatch = 2\n" +
-           data + "[train]\nsteps = " + std::to_string(steps) +
+    return "[model]\nconfig = \"" + testing::fixtures_path() + "/models/" + model +
+           "/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+           "/corpus/\"\nlengths = [9, 4, 6, 5]\nbatch = 2\n" + data + "[train]\nsteps = " + std::to_string(steps) +
            "\nlearning_rate = 1e-3\nwarmup_steps = 1\nclip_norm = 1.0\noptimizer = \"" + optimizer + "\"\ndtype = \"" +
            dtype + "\"\n" + (optimizer == "sgd" ? "momentum = 0.9\n" : "") + more;
   }

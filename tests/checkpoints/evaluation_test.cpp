@@ -12,6 +12,7 @@
 #include "reference/trainer.hpp"
 #include "support/error.hpp"
 #include "tests/checkpoints/train_on.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 
@@ -32,12 +33,12 @@ class Evaluating : public ::testing::Test {
  protected:
   /// Additional lines of [model] and [train], and of [data] and the tables after it.
   std::string run_text(const std::string& data, const std::string& model = "", const std::string& train = "") const {
-    return "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n" + model +
+    return "[model]\nconfig = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n" + model +
            "[train]\nlearning_rate = 1e-2\nclip_norm = 1.0\n" + (train.empty() ? "steps = 5\n" : train) +
            "[data]\nseed = 4\nbatch = 2\nmasked = [1]\nlengths = [9, 4, 6, 5]\n" + data;
   }
-  const std::string trained_on = "text = \"" PLUMBLINE_FIXTURES "/corpus/01-the-plumb-line.txt\"\n";
-  const std::string evaluated = "validation = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
+  const std::string trained_on = "text = \"" + testing::fixtures_path() + "/corpus/01-the-plumb-line.txt\"\n";
+  const std::string evaluated = "validation = \"" + testing::fixtures_path() + "/corpus/02-the-river-survey.txt\"\n";
 
   /// Trains on this many ranks and saves at the end in `into`.
   int train(const std::string& run, int ranks, const fs::path& into, const std::string& schedule = "1f1b") {
@@ -122,10 +123,10 @@ TEST_F(Evaluating, DoesNotAffectTheTraining) {
 TEST_F(Evaluating, IsTheLossOfAFirstStepOnTheValidationData) {
   const fs::path at = folder_ / "evaluated";
   train(run_text(trained_on + evaluated + "[evaluate]\nmicrobatches = 3\n"), reference_alone, at);
-  const std::string other = "text = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
-  const std::string first =
-      "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\nweights = \"" +
-      (at / "latest").string() + "\"\n[train]\nsteps = 1\n[data]\nseed = 4\nbatch = 2\nlengths = [9, 4, 6]\n" + other;
+  const std::string other = "text = \"" + testing::fixtures_path() + "/corpus/02-the-river-survey.txt\"\n";
+  const std::string first = "[model]\nconfig = \"" + testing::fixtures_path() +
+                            "/models/stories260k/config.json\"\nweights = \"" + (at / "latest").string() +
+                            "\"\n[train]\nsteps = 1\n[data]\nseed = 4\nbatch = 2\nlengths = [9, 4, 6]\n" + other;
   train(first, reference_alone, folder_ / "first");
 
   EXPECT_EQ(metrics(at, "evaluation_loss").back(), metrics(folder_ / "first", "loss").front());

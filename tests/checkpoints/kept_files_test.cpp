@@ -20,6 +20,7 @@
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
 #include "tests/checkpoints/train_on.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -35,12 +36,14 @@ using ::testing::HasSubstr;
 class KeptFiles : public ::testing::Test {
  protected:
   fs::path run_file(const std::string& train = "") {
-    return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                    "/models/stories260k/config.json\"\n[data]\n"
-                                    "text = \"" PLUMBLINE_FIXTURES
-                                    "/corpus/\"\nlengths = [9, 4, 6]\nbatch = 2\n[train]\nsteps = 3\nwarmup_steps = 1\n"
-                                    "clip_norm = 1.0\n" +
-                                        train);
+    return folder_.file("run.toml",
+                        "[model]\nconfig = \"" + testing::fixtures_path() +
+                            "/models/stories260k/config.json\"\n[data]\n"
+                            "text = \"" +
+                            testing::fixtures_path() +
+                            "/corpus/\"\nlengths = [9, 4, 6]\nbatch = 2\n[train]\nsteps = 3\nwarmup_steps = 1\n"
+                            "clip_norm = 1.0\n" +
+                            train);
   }
 
   ReferenceOptions reference(const fs::path& checkpoints) {
@@ -82,11 +85,11 @@ TEST_F(KeptFiles, TheConfigHasTheDtypeOfTheSavedTensors) {
 }
 
 TEST_F(KeptFiles, TheConfigHasOneNameForTheDtype) {
-  Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  Json config = read_json(testing::fixtures_path() + "/models/stories260k/config.json");
   config["dtype"] = "bfloat16";
   write_json(folder_ / "config.json", config);
   std::string text = testing::bytes_of(run_file());
-  const std::string fixture = PLUMBLINE_FIXTURES "/models/stories260k/config.json";
+  const std::string fixture = testing::fixtures_path() + "/models/stories260k/config.json";
   ReferenceOptions options = reference(folder_ / "c");
   options.run_file =
       folder_.file("run.toml", text.replace(text.find(fixture), fixture.size(), folder_ / "config.json"));
@@ -162,7 +165,7 @@ TEST_F(KeptFiles, MetricsMatchTheRecord) {
   EXPECT_THAT(column(metrics, "flops_utilization"), ::testing::Each("")) << "the peak is not known";
   const auto waited = numbers("waited_seconds"), epochs = numbers("epochs");
   std::uintmax_t corpus = 0;  // bytes, which are its tokens
-  for (const auto& file : fs::directory_iterator(PLUMBLINE_FIXTURES "/corpus")) corpus += file.file_size();
+  for (const auto& file : fs::directory_iterator(testing::fixtures_path() + "/corpus")) corpus += file.file_size();
   for (std::size_t step = 0; step < seconds.size(); ++step) {
     EXPECT_GE(seconds[step], parse_double(column(steps, "seconds")[step]).value())
         << "which ends before its row is written";
@@ -191,7 +194,8 @@ TEST_F(KeptFiles, SavingSecondsAreZeroWithoutACheckpoint) {
 
 TEST_F(KeptFiles, ProgressShowsTheNumbersOfTheLastStep) {
   std::string text = testing::bytes_of(run_file());
-  const std::string validation = "[data]\nvalidation = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
+  const std::string validation =
+      "[data]\nvalidation = \"" + testing::fixtures_path() + "/corpus/02-the-river-survey.txt\"\n";
   const fs::path run = folder_.file("evaluated.toml", text.replace(text.find("[data]\n"), 7, validation));
   ReferenceOptions one = reference(folder_ / "one");
   PipelineOptions ranks = pipeline(2, folder_ / "ranks");

@@ -10,6 +10,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/checkpoints/train_on.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -31,10 +32,11 @@ class LaterWork : public ::testing::Test {
  protected:
   /// A training of 12 steps, saved after steps 4, 8 and 12.
   fs::path run_file(int seed = 1) {
-    return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                    "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                    "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 12\nseed = " +
-                                        std::to_string(seed) + "\n[checkpoint]\nevery = 4\n");
+    return folder_.file("run.toml",
+                        "[model]\nconfig = \"" + testing::fixtures_path() +
+                            "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                            "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 12\nseed = " + std::to_string(seed) +
+                            "\n[checkpoint]\nevery = 4\n");
   }
   CheckpointOptions in(const std::string& name, const fs::path& resume = "none") {
     CheckpointOptions options;

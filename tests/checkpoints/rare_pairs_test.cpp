@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/checkpoints/train_on.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -36,7 +37,7 @@ void lose(const fs::path& checkpoint) {
   fs::remove(checkpoint / "checkpoint.json");
 }
 void take_another_config(const fs::path& checkpoint) {
-  fs::copy_file(PLUMBLINE_FIXTURES "/models/untied-128/config.json", checkpoint / "config.json",
+  fs::copy_file(testing::fixtures_path() + "/models/untied-128/config.json", checkpoint / "config.json",
                 fs::copy_options::overwrite_existing);
 }
 void of_another_training(const fs::path& checkpoint) {
@@ -140,10 +141,9 @@ const std::vector<Pair> pairs{
 class RarePairs : public ::testing::TestWithParam<std::tuple<int, Pair>> {
  protected:
   fs::path run_file(const std::string& data) {
-    return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                    "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                    "/corpus/\"\n" +
-                                        data);
+    return folder_.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                                        "/models/stories260k/config.json\"\n[data]\ntext = \"" +
+                                        testing::fixtures_path() + "/corpus/\"\n" + data);
   }
   int train(const std::string& data, const CheckpointOptions& checkpoint) {
     int code = 0;

@@ -4,6 +4,7 @@
 
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -18,12 +19,12 @@ std::string block_of(const std::string& page, const std::string& language) {
 
 class ArchitecturePage : public ::testing::Test {
  protected:
-  const std::string page_ = read_file(PLUMBLINE_SOURCE "/docs/architecture.md");
+  const std::string page_ = read_file(source_path() + "/docs/architecture.md");
 };
 
 TEST_F(ArchitecturePage, DrawsTheComponentsAsTheIncludesAre) {
   const TemporaryFolder folder;
-  const Ended components = end_of(PLUMBLINE_SOURCE "/scripts/components", folder.path());
+  const Ended components = end_of(source_path() + "/scripts/components", folder.path());
 
   ASSERT_EQ(components.code, 0);
   EXPECT_EQ(block_of(page_, "mermaid"), components.said) << "put the output of scripts/components there";

@@ -7,6 +7,7 @@
 
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -16,15 +17,15 @@ namespace fs = std::filesystem;
 
 TEST(ChecksPage, HasEveryCheckInTheOrderOfTheTableAndNoOther) {
   const std::string cell =
-      "checks = [\"q\"]\n[[cell]]\nrun = \"" PLUMBLINE_SOURCE "/fixtures/runs/quick.toml\"\nworld_size = 1\n";
+      "checks = [\"q\"]\n[[cell]]\nrun = \"" + source_path() + "/fixtures/runs/quick.toml\"\nworld_size = 1\n";
   const TemporaryFolder folder;
   const auto file = folder.file("asked.toml", cell);
-  const std::string said = end_of(PLUMBLINE_BIN "/plumbline sweep " + file.string(), folder.path()).said;
+  const std::string said = end_of(bin_path() + "/plumbline sweep " + file.string(), folder.path()).said;
   static const std::regex list(R"(give one of ([a-z_, ]+))"), heading(R"(^## ([a-z_]+)$)");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(said, found, list)) << said;
   std::string headings;
-  std::istringstream lines(read_file(PLUMBLINE_SOURCE "/docs/checks.md"));
+  std::istringstream lines(read_file(source_path() + "/docs/checks.md"));
   for (std::string line; std::getline(lines, line);) {
     std::smatch name;
     if (std::regex_match(line, name, heading)) headings += (headings.empty() ? "" : ", ") + name[1].str();
@@ -34,12 +35,12 @@ TEST(ChecksPage, HasEveryCheckInTheOrderOfTheTableAndNoOther) {
 }
 
 TEST(ChecksPage, IsWhatTheChecksSayOfThemselves) {
-  const std::string page = read_file(PLUMBLINE_SOURCE "/docs/checks.md");
+  const std::string page = read_file(source_path() + "/docs/checks.md");
   const auto first = page.find("## What is compared"), behind = page.find("\n## Of each reference");
   TemporaryFolder folder;
 
   EXPECT_EQ(page.substr(first, behind - first),
-            end_of(PLUMBLINE_BIN "/plumbline record rules --markdown", folder.path()).said)
+            end_of(bin_path() + "/plumbline record rules --markdown", folder.path()).said)
       << "write them again by that command";
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t longest = 119;
 
 std::vector<fs::path> pages() {
-  const fs::path source = PLUMBLINE_SOURCE;
+  const fs::path source = source_path();
   std::vector<fs::path> found = {source / "README.md", source / "CONTRIBUTING.md", source / "python" / "README.md"};
   for (const auto& entry : fs::recursive_directory_iterator(source / "docs")) {
     if (entry.path().extension() == ".md") found.push_back(entry.path());

@@ -3,12 +3,13 @@
 #include "tests/disturbed_ranks.hpp"
 
 #include "tests/gpu/assigned_gpus.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 const std::string launcher = PLUMBLINE_MPI_LAUNCHER " -n 2";
-const std::string program = PLUMBLINE_BIN "/plumbline-pipeline";
+const std::string program = bin_path() + "/plumbline-pipeline";
 const std::string over_nccl = "--device cuda --transport nccl";
 
 class DisturbedNccl : public DisturbedRanks {

@@ -10,6 +10,7 @@
 #include "harness/judge/judge.hpp"
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/gpu/gpu_check.hpp"
 
@@ -29,8 +30,8 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
 
   std::string run_file(const std::string& dtype) const {
     const auto path = folder_ / (dtype + ".toml");
-    std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
-                        << "[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [48, 17, 32, 1]\nbatch = 2\n"
+    std::ofstream(path) << "[model]\nconfig = \"" + fixtures_path() + "/models/stories260k/config.json\"\n"
+                        << "[data]\ntext = \"" + fixtures_path() + "/corpus/\"\nlengths = [48, 17, 32, 1]\nbatch = 2\n"
                         << "masked = [2]\n[train]\nsteps = 2\nlearning_rate = 1e-3\nclip_norm = 1.0\ndtype = \""
                         << dtype << "\"\n";
     return path.string();
@@ -68,8 +69,8 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     return std::to_string(bytes / devices.at(0).at("total_bytes").get<double>());
   }
 
-  const std::string reference_ = PLUMBLINE_BIN "/plumbline-reference ";
-  const std::string pipeline_ = PLUMBLINE_BIN "/plumbline-pipeline ";
+  const std::string reference_ = bin_path() + "/plumbline-reference ";
+  const std::string pipeline_ = bin_path() + "/plumbline-pipeline ";
   const std::string two_ranks_ = PLUMBLINE_MPI_LAUNCHER " -n 2 ";
   TemporaryFolder folder_;
 };
@@ -96,7 +97,7 @@ class OutOfGpuMemory : public OneGpuMemory {};
 TEST_F(OutOfGpuMemory, NamesRankRequestAndPlan) {
   const std::string limited =
       "PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:" + fraction_of_gpu(80.0 * (1 << 20)) + " ";
-  const std::string run = PLUMBLINE_FIXTURES "/runs/large-state.toml --device cuda --quiet --record ";
+  const std::string run = fixtures_path() + "/runs/large-state.toml --device cuda --quiet --record ";
   const auto words = AllOf(HasSubstr("out of GPU memory"), ContainsRegex("Tried to allocate [0-9.]+ .iB"),
                            ContainsRegex("plan(| for .*) is at least [0-9.]+ .iB: parameters"));
 

@@ -14,13 +14,14 @@
 #include "support/error.hpp"
 #include "support/json.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
-const std::string fixtures = PLUMBLINE_FIXTURES;
+const std::string fixtures = testing::fixtures_path();
 
 /// Microbatches of different lengths, one masked, clipping on; a head size that the flash kernel supports.
 std::filesystem::path run_of(const std::filesystem::path& folder, const std::string& dtype) {

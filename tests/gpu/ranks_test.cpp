@@ -7,6 +7,7 @@
 
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/gpu/gpu_support.hpp"
 
@@ -19,13 +20,14 @@ using ::testing::HasSubstr;
 class GpuRanks : public ::testing::Test {
  protected:
   Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
-  static std::string program(const std::string& name) { return std::string(PLUMBLINE_BIN) + "/" + name + " "; }
+  static std::string program(const std::string& name) { return testing::bin_path() + "/" + name + " "; }
   std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
 
   std::string run_file(const std::string& dtype) {
     std::ofstream(folder_ / (dtype + ".toml"))
-        << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
-        << "[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [48, 17, 32, 1, 40, 24, 8, 33]\nbatch = 2\n"
+        << "[model]\nconfig = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n"
+        << "[data]\ntext = \"" + testing::fixtures_path() +
+               "/corpus/\"\nlengths = [48, 17, 32, 1, 40, 24, 8, 33]\nbatch = 2\n"
         << "masked = [2]\n[train]\nsteps = 3\nlearning_rate = 1e-3\nclip_norm = 1.0\ndtype = \"" << dtype << "\"\n";
     return in_folder(dtype + ".toml");
   }

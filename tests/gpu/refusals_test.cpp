@@ -7,6 +7,7 @@
 
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/gpu/gpu_support.hpp"
 
@@ -18,9 +19,9 @@ using testing::Ended;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml";
-const std::string reference = PLUMBLINE_BIN "/plumbline-reference";
-const std::string pipeline = PLUMBLINE_BIN "/plumbline-pipeline";
+const std::string run = testing::fixtures_path() + "/runs/quick.toml";
+const std::string reference = testing::bin_path() + "/plumbline-reference";
+const std::string pipeline = testing::bin_path() + "/plumbline-pipeline";
 const std::string three_ranks = PLUMBLINE_MPI_COMMAND " ";
 
 class GpuRefusals : public ::testing::Test {

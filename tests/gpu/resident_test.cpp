@@ -9,6 +9,7 @@
 
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -77,11 +78,11 @@ class ResidentMemory : public ::testing::Test {
 };
 
 TEST_F(ResidentMemory, IsSmallForTheReferencesHelp) {
-  expect_within_limits(after(PLUMBLINE_BIN "/plumbline-reference --help", 0), 1);
+  expect_within_limits(after(testing::bin_path() + "/plumbline-reference --help", 0), 1);
 }
 
 TEST_F(ResidentMemory, IsSmallForThePipelinesHelp) {
-  expect_within_limits(after(PLUMBLINE_BIN "/plumbline-pipeline --help", 0), 1);
+  expect_within_limits(after(testing::bin_path() + "/plumbline-pipeline --help", 0), 1);
 }
 
 // A folder that is not empty is refused after MPI is initialized and the plan is made, but before the model is
@@ -89,11 +90,11 @@ TEST_F(ResidentMemory, IsSmallForThePipelinesHelp) {
 TEST_F(ResidentMemory, IsSmallBeforeTheModel) {
   std::filesystem::create_directories(folder_ / "taken/rank-0");
 
-  expect_within_limits(after(PLUMBLINE_MPI_COMMAND " " PLUMBLINE_BIN "/plumbline-pipeline " PLUMBLINE_FIXTURES
-                                                   "/runs/quick.toml --quiet --record " +
-                                 (folder_ / "taken").string(),
-                             2),
-                       3);
+  expect_within_limits(
+      after(PLUMBLINE_MPI_COMMAND " " + testing::bin_path() + "/plumbline-pipeline " + testing::fixtures_path() +
+                "/runs/quick.toml --quiet --record " + (folder_ / "taken").string(),
+            2),
+      3);
 }
 
 }  // namespace

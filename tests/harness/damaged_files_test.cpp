@@ -16,6 +16,7 @@
 #include "support/json_text.hpp"
 #include "tests/damage.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -38,8 +39,8 @@ class DamagedFiles : public ::testing::Test {
 
 TEST_F(DamagedFiles, SweepAndRunFilesAreAcceptedOrRefused) {
   const std::string there = "../models/stories260k/config.json";
-  folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
-  std::string text = testing::bytes_of(PLUMBLINE_FIXTURES "/runs/quick.toml");
+  folder.file("config.json", testing::bytes_of(testing::fixtures_path() + "/models/stories260k/config.json"));
+  std::string text = testing::bytes_of(testing::fixtures_path() + "/runs/quick.toml");
   ASSERT_NE(text.find(there), std::string::npos);
   const auto run = folder.file("run.toml", text.replace(text.find(there), there.size(), "config.json"));
   const auto sweep = folder.file("sweep.toml", R"(run = ["run.toml"]
@@ -64,7 +65,7 @@ lengths = [16, 8, [3, 4], 1]
 }
 
 TEST_F(DamagedFiles, SchedulesAreAcceptedOrRefused) {
-  const auto path = folder.file("s.csv", testing::bytes_of(PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv"));
+  const auto path = folder.file("s.csv", testing::bytes_of(testing::fixtures_path() + "/schedules/zbv-p2-m4.csv"));
 
   expect_taken_or_refused(path, 400, [&] {
     const ImportedSchedule imported = import_schedule(path, {});

@@ -10,6 +10,7 @@
 #include "model/unit.hpp"
 #include "support/hash.hpp"
 #include "tests/model/models.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -53,7 +54,7 @@ TEST(Initialize, DrawsEachMatrixFromItsOwnStream) {
 
 // The first test vector of docs/exactness.md, "Initial values".
 TEST(Initialize, MatchesTheDocumentedVectors) {
-  const LlamaConfig config = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  const LlamaConfig config = load_config(testing::fixtures_path() + "/models/stories260k/config.json");
   const LlamaSlice slice = initialized(config, {1, 2}, 1);
 
   const at::Tensor drawn = value_of(slice, "model.layers.0.self_attn.q_proj.weight");

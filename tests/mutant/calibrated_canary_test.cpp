@@ -23,11 +23,14 @@
 #include "harness/sweep/sweep_file.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
+
+const fs::path canaries = fs::path(testing::bin_path()).parent_path() / "canaries";
 
 const std::string other_instructions = "ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE ";
 
@@ -57,13 +60,13 @@ void PrintTo(const Canary& canary, std::ostream* out) {
 fs::path calibrated(const std::string& run) {
   static std::map<std::string, fs::path> made;
   if (made.contains(run)) return made[run];
-  const fs::path folder = fs::path(PLUMBLINE_CANARY_OUT) / ("calibration-" + run);
+  const fs::path folder = canaries / ("calibration-" + run);
   fs::remove_all(folder);
   StopSignals signals;
   CalibrateOptions options;
-  options.run_file = std::string(PLUMBLINE_FIXTURES) + "/runs/" + run + ".toml";
+  options.run_file = testing::fixtures_path() + "/runs/" + run + ".toml";
   options.folder = folder;
-  options.trainers = PLUMBLINE_BIN;
+  options.trainers = testing::bin_path();
   std::FILE* nowhere = std::fopen("/dev/null", "w");
   EXPECT_TRUE(null_runs_hold(calibrate(options, signals, nowhere)));
   std::fclose(nowhere);
@@ -72,11 +75,11 @@ fs::path calibrated(const std::string& run) {
 
 /// The candidate's record.
 fs::path run_candidate(const Canary& canary, const fs::path& calibration) {
-  const fs::path out = fs::path(PLUMBLINE_CANARY_OUT) / ("calibrated-" + canary.name);
+  const fs::path out = canaries / ("calibrated-" + canary.name);
   fs::remove_all(out);
   fs::create_directories(out);
   const std::string program = canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant --fault " + canary.fault;
-  const std::string command = canary.environment + std::string(PLUMBLINE_BIN) + "/" + program + " " +
+  const std::string command = canary.environment + testing::bin_path() + "/" + program + " " +
                               (calibration / "candidate.toml").string() + " --transport threads --ranks 3 --schedule " +
                               canary.schedule + " --record " + (out / "record").string() + " --quiet > " +
                               (out / "output").string() + " 2>&1";
@@ -217,9 +220,9 @@ TEST(CalibrateAgain, KeepsWhatHasEndedAndRunsWhatHasNot) {
   fs::remove(folder / "calibration.json");
   StopSignals signals;
   CalibrateOptions options;
-  options.run_file = PLUMBLINE_FIXTURES "/runs/canary-untied.toml";
+  options.run_file = testing::fixtures_path() + "/runs/canary-untied.toml";
   options.folder = folder;
-  options.trainers = PLUMBLINE_BIN;
+  options.trainers = testing::bin_path();
   EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "the folder is not empty, and nobody said --resume";
 
   options.resume = true;
@@ -229,22 +232,22 @@ TEST(CalibrateAgain, KeepsWhatHasEndedAndRunsWhatHasNot) {
   for (const auto& [item, limit] : after.limits) EXPECT_EQ(limit.limit, before.limits.at(item).limit) << item.name;
   EXPECT_EQ(fs::last_write_time(folder / "null" / "2.json"), kept_since);
   EXPECT_FALSE(fs::exists(folder / "null" / "3")) << "the dumps of a measured run are gone";
-  options.run_file = PLUMBLINE_FIXTURES "/runs/canary-tied.toml";
+  options.run_file = testing::fixtures_path() + "/runs/canary-tied.toml";
   EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "of another run";
 }
 
 TEST(CalibratedSweep, HoldsWhereTheLauncherGivesItsRanksOtherInstructions) {
-  const fs::path out = fs::path(PLUMBLINE_CANARY_OUT) / "calibrated-sweep";
+  const fs::path out = canaries / "calibrated-sweep";
   fs::remove_all(out);
   fs::create_directories(out);
-  write_file(out / "sweep.toml", "run = [\"" PLUMBLINE_FIXTURES
-                                 "/runs/canary-tied.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"
-                                 "tier = \"calibrated\"\ntime_limit_s = 60\nlauncher = \"env " +
+  write_file(out / "sweep.toml", "run = [\"" + testing::fixtures_path() +
+                                     "/runs/canary-tied.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"
+                                     "tier = \"calibrated\"\ntime_limit_s = 60\nlauncher = \"env " +
                                      other_instructions + default_launcher() + "\"\n");
   SweepOptions options;
   options.sweep_file = out / "sweep.toml";
   options.out = out / "out";
-  options.trainers = PLUMBLINE_BIN;
+  options.trainers = testing::bin_path();
 
   const auto [folder, verdict] = run_sweep(options, {judge_cell, [](const fs::path&) {}}, stderr);
 

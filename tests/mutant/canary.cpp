@@ -10,6 +10,7 @@
 #include "harness/judge/judge.hpp"
 #include "support/files.hpp"
 #include "tests/mutant/kill_matrix.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline {
 
@@ -28,7 +29,7 @@ namespace {
 /// Of this process, among others that run canaries at the same time.
 fs::path out_folder() {
   const char* name = std::getenv("PLUMBLINE_CANARIES");
-  return fs::path(PLUMBLINE_CANARY_OUT) / (name == nullptr ? "all" : name);
+  return fs::path(testing::bin_path()).parent_path() / "canaries" / (name == nullptr ? "all" : name);
 }
 
 fs::path folder(const std::string& name) {
@@ -39,14 +40,14 @@ fs::path folder(const std::string& name) {
 }
 
 int execute(const std::string& program, const std::string& arguments, const fs::path& out) {
-  const std::string command = std::string(PLUMBLINE_BIN) + "/" + program + " " + arguments + " --quiet > " +
-                              (out / "output").string() + " 2>&1";
+  const std::string command =
+      testing::bin_path() + "/" + program + " " + arguments + " --quiet > " + (out / "output").string() + " 2>&1";
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 std::string run_file(const std::string& run) {
-  return std::string(PLUMBLINE_FIXTURES) + "/runs/" + run + ".toml";
+  return testing::fixtures_path() + "/runs/" + run + ".toml";
 }
 
 /// One reference a run, shared by all canaries of this process.

@@ -15,6 +15,7 @@
 #include "pipeline/transport/threads_transport.hpp"
 #include "schedule/message.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -79,7 +80,7 @@ class RecordingObserver : public StepObserver {
 
 class MiddleRank : public ::testing::Test {
  protected:
-  MiddleRank() : run_(load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+  MiddleRank() : run_(load_run(testing::fixtures_path() + "/runs/quick.toml", std::nullopt)) {
     plan_.schedule.placement.ranks = 3;
     plan_.stages = {{0, 2}, {2, 4}, {4, 8}};
   }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
@@ -18,11 +19,11 @@ namespace fs = std::filesystem;
 /// Two steps of four microbatches; `evaluate`: three others, with these lengths in turn, after each step.
 fs::path evaluated_run(const fs::path& folder, const std::string& evaluate) {
   const fs::path path = folder / "run.toml";
-  std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                         "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                         "/corpus/\"\nvalidation = \"" PLUMBLINE_FIXTURES
-                         "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n" +
-                             evaluate + "[train]\nsteps = 2\nlearning_rate = 1e-3\nclip_norm = 3.7\n";
+  std::ofstream(path) << "[model]\nconfig = \"" + testing::fixtures_path() +
+                             "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                             "/corpus/\"\nvalidation = \"" + testing::fixtures_path() +
+                             "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n" + evaluate +
+                             "[train]\nsteps = 2\nlearning_rate = 1e-3\nclip_norm = 3.7\n";
   return path;
 }
 

@@ -12,6 +12,7 @@
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/schedule/late_receives.hpp"
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-const fs::path fixture_folder = PLUMBLINE_FIXTURES;
+const fs::path fixture_folder = testing::fixtures_path();
 
 /// One step of a small tied model. Every microbatch gives every weight a gradient: a masked one, or one of length 1 for
 /// queries and keys, would add zeros, so its place in the sum could not be seen.

@@ -10,6 +10,7 @@
 
 #include "record/manifest.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -17,12 +18,11 @@ namespace {
 
 NcclSettings settings_with(const std::string& more) {
   const testing::TemporaryFolder folder;
-  return nccl_settings(
-      load_run(folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                       "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                       "/corpus/\"\nlengths = [9]\n[train]\nsteps = 1\n" +
-                                           more),
-               {}));
+  return nccl_settings(load_run(
+      folder.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                                  "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                                  "/corpus/\"\nlengths = [9]\n[train]\nsteps = 1\n" + more),
+      {}));
 }
 
 TEST(NcclSettings, TakeMultiprocessorsFromTheRunFile) {
@@ -49,7 +49,7 @@ class JobRecord : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   PipelineOptions options_;
-  plumbline::Run run_ = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  plumbline::Run run_ = load_run(testing::fixtures_path() + "/runs/quick.toml", std::nullopt);
 };
 
 TEST_F(JobRecord, PrintsScheduleNotesUnlessQuiet) {

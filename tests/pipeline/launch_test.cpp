@@ -16,6 +16,7 @@
 #include "record/manifest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
@@ -33,9 +34,10 @@ class ThreadsJob : public ::testing::Test {
  protected:
   /// Two steps of two microbatches, on ranks with a time limit of two seconds.
   fs::path run_file() const {
-    return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                    "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                    "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n[pipeline]\ntimeout_ms = 2000\n");
+    return folder_.file("run.toml",
+                        "[model]\nconfig = \"" + testing::fixtures_path() +
+                            "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                            "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n[pipeline]\ntimeout_ms = 2000\n");
   }
   PipelineOptions asked(int world) const { return options(run_file(), folder_ / "r", world, "1f1b"); }
   int train(const PipelineOptions& options) {

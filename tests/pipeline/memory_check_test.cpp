@@ -14,6 +14,7 @@
 #include "pipeline/transport/transport.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -25,7 +26,7 @@ using testing::error_of;
 using ::testing::HasSubstr;
 
 plumbline::Run quick_training() {
-  return load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  return load_run(testing::fixtures_path() + "/runs/quick.toml", std::nullopt);
 }
 
 std::string machine(const std::string& name, std::int64_t free_bytes) {

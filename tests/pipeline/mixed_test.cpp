@@ -8,6 +8,7 @@
 
 #include "harness/judge/predicates/predicates.hpp"
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
@@ -19,10 +20,10 @@ namespace fs = std::filesystem;
 
 fs::path mixed_run(const fs::path& folder, const std::string& model, const std::string& optimizer) {
   const fs::path path = folder / (model + "-" + optimizer + ".toml");
-  std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/" << model
-                      << "/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                         "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n[train]\nsteps = 3\n"
-                         "learning_rate = 1e-3\nclip_norm = 3.7\nprecision = \"mixed\"\noptimizer = \""
+  std::ofstream(path) << "[model]\nconfig = \"" + testing::fixtures_path() + "/models/" << model
+                      << "/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                             "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n[train]\nsteps = 3\n"
+                             "learning_rate = 1e-3\nclip_norm = 3.7\nprecision = \"mixed\"\noptimizer = \""
                       << optimizer << "\"\n";
   return path;
 }

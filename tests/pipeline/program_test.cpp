@@ -12,6 +12,7 @@
 #include "record/manifest.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
 
-const std::string quick = PLUMBLINE_FIXTURES "/runs/quick.toml";
+const std::string quick = testing::fixtures_path() + "/runs/quick.toml";
 
 struct Said {
   int code = 0;
@@ -119,17 +120,18 @@ TEST(PipelineProgram, ACheckAnswersWithEveryDefaultAndThePlan) {
 
 TEST(PipelineProgram, ACheckReportsTheObstacle) {
   const testing::TemporaryFolder folder;
-  const auto run = folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                           "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                           "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n");
+  const auto run =
+      folder.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                                  "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                                  "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n");
   struct Case {
     std::vector<std::string> words;
     int code;
     std::string said;
   };
-  const std::string large = "[model]\nconfig = \"large.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+  const std::string large = "[model]\nconfig = \"large.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
                             "/corpus\"\nlengths = [7]\n[train]\nsteps = 1\n";
-  Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  Json config = read_json(testing::fixtures_path() + "/models/stories260k/config.json");
   config["hidden_size"] = 65536;
   config["intermediate_size"] = 1048576;
   config["num_hidden_layers"] = 1000;

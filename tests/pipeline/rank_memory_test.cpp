@@ -6,13 +6,14 @@
 #include "model/unit.hpp"
 #include "pipeline/memory.hpp"
 #include "schedule/schedule.hpp"
+#include "tests/paths.hpp"
 #include "training/run.hpp"
 
 namespace plumbline {
 namespace {
 
 plumbline::Run made_run() {
-  return load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  return load_run(testing::fixtures_path() + "/runs/quick.toml", std::nullopt);
 }
 
 // All microbatches are in flight at once under AFAB; 1F1B's last rank has one.

@@ -15,6 +15,7 @@
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
@@ -30,9 +31,9 @@ constexpr int world = 2;
 
 /// Two steps of an untied model.
 std::filesystem::path run_file(const testing::TemporaryFolder& folder) {
-  return folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                 "/models/untied-128/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                 "/corpus/\"\nlengths = [4, 3]\n[train]\nsteps = 2\n");
+  return folder.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                                     "/models/untied-128/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                                     "/corpus/\"\nlengths = [4, 3]\n[train]\nsteps = 2\n");
 }
 
 // The time limit of a step applies to steps: the start-up limit applies to a rank that loads for long or writes a large

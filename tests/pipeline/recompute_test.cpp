@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/temporary_folder.hpp"
@@ -19,10 +20,10 @@ namespace fs = std::filesystem;
 /// Tied, with five layers; four microbatches of unequal lengths, one of them masked.
 fs::path recompute_run(const fs::path& folder, const std::string& recompute, const std::string& dtype) {
   const fs::path path = folder / (recompute + "-" + dtype + ".toml");
-  std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                         "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                         "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n[train]\nsteps = 2\n"
-                         "learning_rate = 1e-3\nclip_norm = 3.7\ndtype = \""
+  std::ofstream(path) << "[model]\nconfig = \"" + testing::fixtures_path() +
+                             "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                             "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n[train]\nsteps = 2\n"
+                             "learning_rate = 1e-3\nclip_norm = 3.7\ndtype = \""
                       << dtype << "\"\nrecompute = \"" << recompute << "\"\n";
   return path;
 }

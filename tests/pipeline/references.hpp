@@ -15,6 +15,7 @@
 #include "harness/judge/judge.hpp"
 #include "reference/trainer.hpp"
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -31,7 +32,7 @@ inline ReferenceOptions reference_options(const std::filesystem::path& run, cons
 
 /// quick.toml with more lines, in this folder.
 inline std::filesystem::path quick_run(const std::filesystem::path& folder, const std::string& more) {
-  const std::string fixtures = PLUMBLINE_FIXTURES;
+  const std::string fixtures = testing::fixtures_path();
   std::string text = read_file(fixtures + "/runs/quick.toml") + more;
   for (std::size_t at = 0; (at = text.find("\"../", at)) != std::string::npos;)
     text.replace(at, 4, "\"" + fixtures + "/");

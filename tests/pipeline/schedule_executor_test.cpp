@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pipeline/transport/threads_transport.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -79,7 +80,7 @@ ActionList list_of(const std::string& text) {
 
 class ScheduleExecutorTest : public ::testing::Test {
  protected:
-  ScheduleExecutorTest() : run_(load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+  ScheduleExecutorTest() : run_(load_run(testing::fixtures_path() + "/runs/quick.toml", std::nullopt)) {
     plan_.schedule.placement.chunks_per_rank = 2;
     plan_.stages = {{0, 3}, {3, 8}};
   }

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/run.hpp"
 #include "training/step_observer.hpp"
@@ -24,7 +25,7 @@ class UpperHalf : public ::testing::Test {
                           at::ones({plan.batch(microbatch), plan.sequence_length(microbatch), 64}));
   }
 
-  const plumbline::Run run_ = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  const plumbline::Run run_ = load_run(testing::fixtures_path() + "/runs/quick.toml", std::nullopt);
   StepObserver nobody_;
   LlamaStage stage_{run_, 1, {3, 8}};
 };

@@ -13,6 +13,7 @@
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/watched_transport.hpp"
 #include "tests/temporary_folder.hpp"
@@ -26,10 +27,10 @@ class TiedCopies : public ::testing::Test {
  protected:
   /// Trains a tied model on two ranks, which are threads; returns the exit code. `keys`: more lines of [train].
   int train(const std::string& keys = "") {
-    const auto run = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                              "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                              "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n" +
-                                                  keys + "[record]\nlevel = \"dump\"\n");
+    const auto run = folder_.file(
+        "run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                        "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                        "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n" + keys + "[record]\nlevel = \"dump\"\n");
     PipelineOptions asked = options(run, folder_ / "r", 2, "1f1b");
     asked.make_transports = watched(around_);
     return train_pipeline(asked);

@@ -26,6 +26,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/environment_variable.hpp"
+#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
 #include "tests/pipeline/watched_transport.hpp"
@@ -34,7 +35,7 @@
 namespace plumbline {
 namespace {
 
-const std::string fixtures = PLUMBLINE_FIXTURES;
+const std::string fixtures = testing::fixtures_path();
 
 /// quick.toml with other lines in [pipeline].
 std::filesystem::path run_with(const std::filesystem::path& folder, const std::string& pipeline) {

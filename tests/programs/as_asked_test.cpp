@@ -8,6 +8,7 @@
 #include "record/verdict.hpp"
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -20,10 +21,10 @@ using ::testing::HasSubstr;
 class Asked : public ::testing::Test {
  protected:
   Asked() {
-    std::string run = read_file(PLUMBLINE_FIXTURES "/runs/quick.toml");
+    std::string run = read_file(fixtures_path() + "/runs/quick.toml");
     for (const char* part : {"models", "corpus"}) {
       const std::string from = std::string("../") + part;
-      run.replace(run.find(from), from.size(), std::string(PLUMBLINE_FIXTURES "/") + part);
+      run.replace(run.find(from), from.size(), std::string(fixtures_path() + "/") + part);
     }
     folder_.file("quick.toml", run);
     trainers_ = bin();

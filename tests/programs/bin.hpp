@@ -4,11 +4,13 @@
 
 #include <string>
 
+#include "tests/paths.hpp"
+
 namespace plumbline::testing {
 
 /// The folder of the programs that were built.
 inline std::string bin() {
-  return PLUMBLINE_BIN;
+  return bin_path();
 }
 
 /// For the command line of mpirun: rank 1 becomes `other`, the rest `usual`. Given several programs itself, the mpirun

@@ -12,6 +12,7 @@
 #include "support/json_text.hpp"
 #include "support/shell.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -27,7 +28,7 @@ class CommandLine : public ::testing::Test {
  protected:
   Ended plumbline(const std::string& arguments) { return end_of(bin() + "/plumbline " + arguments, folder_.path()); }
   TemporaryFolder folder_;
-  const std::string quick = PLUMBLINE_FIXTURES "/sweeps/quick.toml";
+  const std::string quick = fixtures_path() + "/sweeps/quick.toml";
 };
 
 TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
@@ -66,9 +67,9 @@ TEST_F(CommandLine, AGroupOfCommandsAloneListsThem) {
 
 TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {
   const auto sweep = folder_.file("sweep.toml", "wrold_sizes = [1]\n");
-  const auto run = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                            "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                            "/corpus\"\nlengths = [4]\n[train]\nsteps = 1\nstepz = 2\n");
+  const auto run = folder_.file(
+      "run.toml", "[model]\nconfig = \"" + fixtures_path() + "/models/stories260k/config.json\"\n[data]\ntext = \"" +
+                      fixtures_path() + "/corpus\"\nlengths = [4]\n[train]\nsteps = 1\nstepz = 2\n");
 
   const Ended in_sweep = plumbline("sweep " + sweep.string());
   const Ended in_run =
@@ -122,7 +123,7 @@ class ReferenceCommandLine : public CommandLine {
   Ended reference(const std::string& arguments) {
     return end_of(bin() + "/plumbline-reference " + arguments, folder_.path());
   }
-  const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml", record = " --record " + (folder_ / "r").string();
+  const std::string run = fixtures_path() + "/runs/quick.toml", record = " --record " + (folder_ / "r").string();
 };
 
 TEST_F(ReferenceCommandLine, CapabilitiesNameTheProgram) {
@@ -195,7 +196,7 @@ TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {
          "while [ $# -gt 0 ]; do [ $1 = --record ] && mkdir -p \"$2/rank-0\"; shift; done; exit 1\n");
   script("plumbline-reference", "exec " + bin() + "/plumbline-reference \"$@\"\n");
   folder_.file("it's a $place/failing.toml",
-               "checks = [\"loss\"]\n[[cell]]\nrun = \"" PLUMBLINE_FIXTURES "/runs/quick.toml\"\nworld_size = 2\n");
+               "checks = [\"loss\"]\n[[cell]]\nrun = \"" + fixtures_path() + "/runs/quick.toml\"\nworld_size = 2\n");
 
   const Ended first = plumbline(shell_command(
       {"sweep", (place / "failing.toml").string(), "--trainers", place.string(), "--out", (place / "out").string()}));

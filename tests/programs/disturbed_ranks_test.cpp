@@ -3,6 +3,7 @@
 #include "tests/disturbed_ranks.hpp"
 
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 
 namespace plumbline::testing {
@@ -44,7 +45,7 @@ TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
     GTEST_SKIP() << "this user may not make time namespaces";
   }
   const TemporaryFolder folder;
-  const std::string command = program + " " PLUMBLINE_FIXTURES "/runs/quick.toml --quiet --transport mpi --record " +
+  const std::string command = program + " " + fixtures_path() + "/runs/quick.toml --quiet --transport mpi --record " +
                               (folder.path() / "record").string();
 
   const std::string ahead = "unshare --time --fork --monotonic 1000 " + command;

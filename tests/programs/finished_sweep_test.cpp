@@ -5,6 +5,7 @@
 #include "support/files.hpp"
 #include "tests/ended.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -24,9 +25,11 @@ class FinishedSweep : public ::testing::Test {
     fs::permissions(launcher, fs::perms::owner_all);
     sweep_ = folder_.file("sweep.toml", "launcher = \"" + launcher.string() +
                                             " {world}\"\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"
-                                            "run = [\"" PLUMBLINE_FIXTURES
+                                            "run = [\"" +
+                                            fixtures_path() +
                                             "/runs/quick.toml\"]\n"
-                                            "[[cell]]\nrun = \"" PLUMBLINE_FIXTURES
+                                            "[[cell]]\nrun = \"" +
+                                            fixtures_path() +
                                             "/runs/quick.toml\"\n"
                                             "schedule = \"1f1b\"\nworld_size = 2\nbalance = [1, 4]\n");
   }
@@ -55,7 +58,7 @@ TEST_F(FinishedSweep, ItsRequestsAndVerdictsAreAsTheSchemasSay) {
   ASSERT_EQ(ended.code, 1) << ended.said;
   if (!can_validate()) GTEST_SKIP() << no_validator;
 
-  const fs::path schemas = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas";
+  const fs::path schemas = fs::path(source_path()) / "docs/schemas";
   const auto requests = files_called("request.json"), cells = files_called("cell.json");
   EXPECT_GE(requests.size(), 4U) << "of a reference and two cases, and of the second run of one";
   EXPECT_THAT(cells, SizeIs(2));

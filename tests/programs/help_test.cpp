@@ -9,6 +9,7 @@
 
 #include "support/text.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -179,13 +180,13 @@ TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
   EXPECT_THAT(offered("plumbline", {"sweep", "--out", "s"}), ::testing::ElementsAre("sub"));
   EXPECT_THAT(offered("plumbline-pipeline", {"--device", ""}), ::testing::ElementsAre("cpu", "cuda"));
   EXPECT_THAT(offered("plumbline", {"sweep", "s"}), IsEmpty());
-  EXPECT_THAT(offered("plumbline", {"sweep", PLUMBLINE_FIXTURES "/sweeps/quick.toml", "--cells", ""}),
+  EXPECT_THAT(offered("plumbline", {"sweep", fixtures_path() + "/sweeps/quick.toml", "--cells", ""}),
               ::testing::SizeIs(6));
   EXPECT_THAT(offered("plumbline", {"compare", "s"}), ::testing::ElementsAre("sub")) << "a baseline";
   EXPECT_THAT(offered("plumbline", {"schedule", "simulate", "--schedule", "zb-h"}),
               ::testing::ElementsAre("zb-h1", "zb-h2"));
   EXPECT_THAT(
-      offered("plumbline", {"sweep", PLUMBLINE_FIXTURES "/sweeps/quick.toml", "--cells", "stories260k-adamw-afab"}),
+      offered("plumbline", {"sweep", fixtures_path() + "/sweeps/quick.toml", "--cells", "stories260k-adamw-afab"}),
       ::testing::ElementsAre("stories260k-adamw-afab-w1", "stories260k-adamw-afab-w2", "stories260k-adamw-afab-w3"));
   EXPECT_THAT(run("plumbline --completion bash").said, HasSubstr("complete -o default -F _plumbline plumbline\n"))
       << "bash itself offers files where nothing is offered";

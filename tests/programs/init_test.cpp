@@ -7,6 +7,7 @@
 
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -62,7 +63,7 @@ TEST_F(Init, OfATextEndsInASweepThatHolds) {
 
 /// The trainers of somebody are Plumbline's, which take --record only.
 TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
-  const std::string quick = PLUMBLINE_FIXTURES "/runs/quick.toml";
+  const std::string quick = fixtures_path() + "/runs/quick.toml";
   const Ended made =
       run("plumbline init --reference 'plumbline-reference " + quick +
           "' --candidate 'plumbline-pipeline --transport threads --ranks 2 " + quick + " --schedule 1f1b'");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -13,7 +14,7 @@ using testing::Ended;
 using ::testing::HasSubstr;
 
 const std::string bin = testing::bin() + "/";
-const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml";
+const std::string run = testing::fixtures_path() + "/runs/quick.toml";
 
 class Output : public ::testing::Test {
  protected:
@@ -32,10 +33,10 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
            "plumbline --help", "plumbline --version", "plumbline sweep --help", "plumbline schedule list",
            "plumbline schedule list --json", "plumbline schedule show", "plumbline schedule simulate --json",
            "plumbline schedule convert",
-           "plumbline schedule check " PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv --model buffered",
+           "plumbline schedule check " + testing::fixtures_path() + "/schedules/zbv-p2-m4.csv --model buffered",
            "plumbline doctor", "plumbline doctor --json", "plumbline compare " + record + " " + record,
            "plumbline compare --json " + record + " " + record,
-           "plumbline sweep " PLUMBLINE_FIXTURES "/sweeps/default.toml --list", "plumbline-reference --help",
+           "plumbline sweep " + testing::fixtures_path() + "/sweeps/default.toml --list", "plumbline-reference --help",
            "plumbline-reference --capabilities", "plumbline-pipeline --help", "plumbline-pipeline --capabilities"}) {
     const Ended to_a_file = with_output(command, "> " + (folder / "out.txt").string());
     EXPECT_NE(testing::bytes_of(folder / "out.txt"), "") << command << " says nothing that could be lost";

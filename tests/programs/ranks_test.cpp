@@ -8,6 +8,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -31,7 +32,7 @@ class OwnRanks : public ::testing::Test {
                   folder_.path());
   }
   TemporaryFolder folder_;
-  const std::string quick_ = PLUMBLINE_FIXTURES "/runs/quick.toml";
+  const std::string quick_ = fixtures_path() + "/runs/quick.toml";
 };
 
 TEST_F(OwnRanks, AreProcessesOfMpirunMoreThanCoresAndAlsoOfRoot) {
@@ -73,7 +74,7 @@ class TrainingPage : public OwnRanks {
     folder_.file("config.json", block("json"));
     folder_.file("run.toml", block("toml"));
     fs::create_directory(folder_ / "my-text");
-    const std::string text = PLUMBLINE_FIXTURES "/../scripts/kept-text ";
+    const std::string text = source_path() + "/scripts/kept-text ";
     EXPECT_EQ(run(text + "40000 > my-text/one.txt && " + text + "20000 > my-validation.txt").code, 0);
   }
   /// The first block of code in this language.
@@ -82,7 +83,7 @@ class TrainingPage : public OwnRanks {
     return page_.substr(begin, page_.find("\n```", begin) + 1 - begin);
   }
   Json saved(const std::string& folder) const { return read_json(folder_.path() / folder / "latest/checkpoint.json"); }
-  const std::string page_ = read_file(PLUMBLINE_FIXTURES "/../docs/training.md");
+  const std::string page_ = read_file(source_path() + "/docs/training.md");
 };
 
 TEST_F(TrainingPage, NamesTheModelsSize) {

@@ -10,6 +10,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -23,11 +24,11 @@ class Refusal : public ::testing::Test {
  protected:
   /// A run file with `changed` lines in place of those that begin alike, and `added` at its end.
   std::string run_file(const std::vector<std::string>& changed, const std::string& added = "") {
-    std::istringstream in(read_file(PLUMBLINE_FIXTURES "/runs/quick.toml"));
+    std::istringstream in(read_file(testing::fixtures_path() + "/runs/quick.toml"));
     std::string text;
     for (std::string line; std::getline(in, line);) {
-      for (const auto& [from, to] : {std::pair{"../models", PLUMBLINE_FIXTURES "/models"},
-                                     std::pair{"../corpus", PLUMBLINE_FIXTURES "/corpus"}}) {
+      for (const auto& [from, to] : {std::pair{"../models", testing::fixtures_path() + "/models"},
+                                     std::pair{"../corpus", testing::fixtures_path() + "/corpus"}}) {
         if (const auto at = line.find(from); at != std::string::npos) line.replace(at, 9, to);
       }
       for (const auto& other : changed) {
@@ -109,7 +110,7 @@ TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
 }
 
 TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
-  Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  Json config = read_json(testing::fixtures_path() + "/models/stories260k/config.json");
   config.update({{"hidden_size", 16384}, {"intermediate_size", 65536}, {"num_hidden_layers", 100}});
   config.erase("head_dim");
   const auto model = folder_.file("config.json", config.dump());
@@ -138,8 +139,9 @@ TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
 
 // Every rank meets them only when it fills its own parameters.
 TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
-  const std::string config = "config = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n";
-  const auto run = run_file({config + "weights = \"" PLUMBLINE_FIXTURES "/hf_golden/tied_gqa/model.safetensors\""});
+  const std::string config = "config = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n";
+  const auto run =
+      run_file({config + "weights = \"" + testing::fixtures_path() + "/hf_golden/tied_gqa/model.safetensors\""});
 
   for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
     EXPECT_EQ(ended.code, 2);
@@ -177,7 +179,7 @@ TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
 
 TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
   const auto run = run_file({});
-  const std::string for_two = " --schedule " PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv";
+  const std::string for_two = " --schedule " + testing::fixtures_path() + "/schedules/zbv-p2-m4.csv";
 
   for (const auto& [options, words] : {std::pair{std::string(" --schedule dualpipe-v"), "at least 2 microbatches"},
                                        std::pair{for_two,
@@ -222,7 +224,7 @@ TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndS
   const std::string words = "the LibTorch in " PLUMBLINE_EMPTY_LIBTORCH " is loaded, but lacks _Z";
 
   const Ended doctor = end_of(other + "doctor"),
-              sweep = end_of(other + "sweep " PLUMBLINE_FIXTURES "/sweeps/quick.toml --out " +
+              sweep = end_of(other + "sweep " + testing::fixtures_path() + "/sweeps/quick.toml --out " +
                              (folder_ / "sweep").string());
   EXPECT_EQ(doctor.code, 3);
   EXPECT_THAT(doctor.said, ::testing::HasSubstr(words));

@@ -12,6 +12,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -29,8 +30,8 @@ class SavedAndStopped : public ::testing::Test {
  protected:
   void SetUp() override {
     std::ofstream(folder_.path() / "run.toml")
-        << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n[data]\ntext = \""
-        << PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [8, 4]\nbatch = 1\n[train]\nsteps = 300\n";
+        << "[model]\nconfig = \"" + fixtures_path() + "/models/stories260k/config.json\"\n[data]\ntext = \""
+        << fixtures_path() + "/corpus/\"\nlengths = [8, 4]\nbatch = 1\n[train]\nsteps = 300\n";
   }
 
   /// Of these programs with the run file, in the test's folder.

@@ -24,6 +24,7 @@
 #include "support/csv.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -97,8 +98,9 @@ Outcome run(const Trial& trial, const std::string& fault, std::int64_t steps, st
             const fs::path& folder, const std::function<void(const std::set<pid_t>&)>& disturb) {
   const std::int64_t world = trial.world;
   const fs::path run_file = folder / "run.toml";
-  std::ofstream(run_file) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
-                          << "[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
+  std::ofstream(run_file) << "[model]\nconfig = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n"
+                          << "[data]\ntext = \"" + testing::fixtures_path() +
+                                 "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
                           << "[train]\nsteps = " << steps << "\n[record]\nlevel = \"summary\"\n"
                           << "[pipeline]\nschedule = \"1f1b\"\ntimeout_ms = " << trial.timeout_ms()
                           << "\nstart_timeout_ms = " << trial.start_timeout_ms() << "\n";
@@ -108,7 +110,7 @@ Outcome run(const Trial& trial, const std::string& fault, std::int64_t steps, st
                     ":OVERSUBSCRIBE",
                     "-n",
                     std::to_string(world),
-                    PLUMBLINE_BIN "/plumbline-mutant",
+                    testing::bin_path() + "/plumbline-mutant",
                     "--fault",
                     fault,
                     run_file.string(),

@@ -9,6 +9,7 @@
 
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/paths.hpp"
 #include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -34,10 +35,9 @@ class Terminal : public ::testing::Test {
     script("launcher",
            "world=$1; shift\n[ \"$world\" = 2 ] && [ -e stop ] && { kill -INT $PPID; sleep 20; }\n"
            "exec \"$@\" --transport threads --ranks $world\n");
-    folder_.file("sweep.toml",
-                 "launcher = \"" + (folder_ / "launcher").string() +
-                     " {world}\"\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrun = [\"" PLUMBLINE_FIXTURES
-                     "/runs/quick.toml\"]\n");
+    folder_.file("sweep.toml", "launcher = \"" + (folder_ / "launcher").string() +
+                                   " {world}\"\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrun = [\"" +
+                                   fixtures_path() + "/runs/quick.toml\"]\n");
   }
   void script(const std::string& name, const std::string& body) {
     fs::permissions(folder_.file(name, "#!/bin/bash\n" + body), fs::perms::owner_all);
@@ -50,7 +50,7 @@ class Terminal : public ::testing::Test {
                   folder_.path());
   }
   static void expect_golden(const std::string& name, const std::string& said) {
-    const fs::path golden = fs::path(PLUMBLINE_FIXTURES).parent_path() / "tests/programs/terminal" / (name + ".txt");
+    const fs::path golden = fs::path(source_path()) / "tests/programs/terminal" / (name + ".txt");
     const std::string times = std::regex_replace(said, std::regex("[0-9]+(\\.[0-9])? s\\b"), "T s");
     // A case that ends early was not always shown as running before.
     const std::string shown = std::regex_replace(times, std::regex(".*  running T s, .*\n"), "");

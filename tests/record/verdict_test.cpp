@@ -8,6 +8,7 @@
 
 #include "support/error.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -121,7 +122,7 @@ bool open(const std::string& path) {
 }
 
 TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
-  const auto path = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/verdict.schema.json";
+  const auto path = std::filesystem::path(source_path()) / "docs/schemas/verdict.schema.json";
   const Json schema = read_json(path);
   std::set<std::string> written, described;
   collect_keys(to_json(example()), "", written);
@@ -141,7 +142,7 @@ TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
 
 TEST(Verdict, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
   if (!can_validate()) GTEST_SKIP() << no_validator;
-  const auto schema = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/verdict.schema.json";
+  const auto schema = std::filesystem::path(source_path()) / "docs/schemas/verdict.schema.json";
   const Json whole = to_json(example());
   Json without_cells = whole;
   for (const char* list : {"cases", "claims", "findings", "excuses"}) without_cells[list] = Json::array();

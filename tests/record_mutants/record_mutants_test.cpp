@@ -19,6 +19,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/numbers.hpp"
+#include "tests/paths.hpp"
 #include "tests/record_mutants/mutants.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -27,7 +28,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-const std::filesystem::path tree = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path();
+const std::filesystem::path tree = std::filesystem::path(source_path());
 
 /// A line of the table in not-judged.md: `| record | place | change | why |`; several places or changes by
 /// commas.

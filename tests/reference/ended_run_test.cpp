@@ -14,6 +14,7 @@
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/safetensors.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/token_file_bytes.hpp"
 
@@ -30,7 +31,7 @@ class EndedRun : public ::testing::Test {
     folder_.file("ids.bin", testing::numbers(tokens));
     ReferenceOptions options;
     options.run_file = folder_.file(
-        "run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n" + model +
+        "run.toml", "[model]\nconfig = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n" + model +
                         "[data]\ntokens = \"ids.bin\"\nlengths = " + lengths + "\n[train]\nsteps = 3\n");
     options.record = folder_ / "record";
     options.progress = false;

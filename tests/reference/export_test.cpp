@@ -8,6 +8,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -21,7 +22,7 @@ class Export : public ::testing::Test {
  protected:
   ReferenceOptions options() const {
     ReferenceOptions options;
-    options.run_file = PLUMBLINE_FIXTURES "/runs/canary-tied.toml";
+    options.run_file = testing::fixtures_path() + "/runs/canary-tied.toml";
     options.record = folder_ / "record";
     options.progress = false;
     return options;
@@ -58,15 +59,16 @@ TEST_F(Export, ContainsInitialWeightsAndData) {
   EXPECT_THAT(read_file(folder_ / "out" / "accumulation.csv"),
               StartsWith("unit,microbatch\nembed_tokens,0\nembed_tokens,1\n"));
   EXPECT_EQ(read_file(folder_ / "out" / "config.json"),
-            read_file(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
+            read_file(testing::fixtures_path() + "/models/stories260k/config.json"));
 }
 
 TEST_F(Export, PrintsItsSizeAndSplitsLargeFiles) {
   ReferenceOptions many = options();
   many.progress = true;
-  many.run_file = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                           "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                           "/corpus/\"\nlengths = [1, 2]\n[train]\nsteps = 20000\n");
+  many.run_file =
+      folder_.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                                   "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
+                                   "/corpus/\"\nlengths = [1, 2]\n[train]\nsteps = 20000\n");
   ::testing::internal::CaptureStderr();
 
   export_run(many, folder_ / "out");
@@ -85,7 +87,7 @@ TEST_F(Export, PrintsItsSizeAndSplitsLargeFiles) {
 
 TEST_F(Export, ContainsTheMastersInMixedPrecision) {
   ReferenceOptions mixed = options();
-  mixed.run_file = PLUMBLINE_FIXTURES "/runs/mixed-untied.toml";
+  mixed.run_file = testing::fixtures_path() + "/runs/mixed-untied.toml";
 
   export_run(mixed, folder_ / "out");
 

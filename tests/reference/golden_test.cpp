@@ -15,6 +15,7 @@
 #include "support/safetensors.hpp"
 #include "tests/goldens/golden_demand.hpp"
 #include "tests/goldens/judge_goldens.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/environment.hpp"
 
@@ -26,7 +27,7 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 
-const std::filesystem::path goldens = std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden";
+const std::filesystem::path goldens = std::filesystem::path(testing::fixtures_path()) / "hf_golden";
 
 std::vector<std::filesystem::path> all_goldens() {
   std::vector<std::filesystem::path> directories;

@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/memory_plan.hpp"
 #include "training/run.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string quick = std::string(PLUMBLINE_FIXTURES) + "/runs/quick.toml";
+const std::string quick = testing::fixtures_path() + "/runs/quick.toml";
 
 Record train(const std::filesystem::path& folder, std::optional<std::filesystem::path> accumulation = std::nullopt,
              const std::string& run = quick) {
@@ -78,11 +79,13 @@ TEST(ReferenceTrainer, WritesACompleteRecordWithEveryBoundary) {
 TEST(ReferenceTrainer, TakesThePlannedMemory) {
   const testing::TemporaryFolder folder;
   for (const std::string precision : {"float32", "bfloat16", "mixed"}) {
-    const auto file = folder.file(
-        precision + ".toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                             "/models/stories260k/config.json\"\n[data]\ntext = "
-                             "\"" PLUMBLINE_FIXTURES "/corpus\"\nlengths = [2, 3]\n[train]\nsteps = 2\nprecision = \"" +
-                                 precision + "\"\n[record]\nlevel = \"dump\"\n");
+    const auto file =
+        folder.file(precision + ".toml", "[model]\nconfig = \"" + testing::fixtures_path() +
+                                             "/models/stories260k/config.json\"\n[data]\ntext = "
+                                             "\"" +
+                                             testing::fixtures_path() +
+                                             "/corpus\"\nlengths = [2, 3]\n[train]\nsteps = 2\nprecision = \"" +
+                                             precision + "\"\n[record]\nlevel = \"dump\"\n");
     const auto run = load_run(file, std::nullopt);
     const MemoryPlan plan = plan_one_device(run);
 
@@ -158,7 +161,7 @@ TEST(ReferenceTrainer, UsesTheConfiguredNumberOfThreads) {
   const testing::TemporaryFolder folder;
   std::string text = read_file(quick);
   for (auto at = text.find("../"); at != std::string::npos; at = text.find("../", at))
-    text.replace(at, 3, PLUMBLINE_FIXTURES "/");
+    text.replace(at, 3, testing::fixtures_path() + "/");
   const Record record =
       train(folder.path() / "record", std::nullopt, folder.file("run.toml", text + "threads = 2\n").string());
   at::set_num_threads(1);
@@ -170,7 +173,7 @@ TEST(ReferenceTrainer, LearnsInBfloat16) {
   const testing::TemporaryFolder folder;
 
   const Record record =
-      train(folder.path() / "record", {}, std::string(PLUMBLINE_FIXTURES) + "/runs/stories260k-sgd-bf16.toml");
+      train(folder.path() / "record", {}, testing::fixtures_path() + "/runs/stories260k-sgd-bf16.toml");
 
   const RankRecord& rank = record.ranks.front();
   const float first = rank.steps.front().loss.value(), last = rank.steps.back().loss.value();
@@ -281,7 +284,7 @@ TEST(ReferenceTrainer, APerturbedRunDiffersLittle) {
 
 TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsValues) {
   const testing::TemporaryFolder folder;
-  const std::string run = std::string(PLUMBLINE_FIXTURES) + "/runs/canary-untied-bf16.toml";
+  const std::string run = testing::fixtures_path() + "/runs/canary-untied-bf16.toml";
   const Record own = train(folder.path() / "own", std::nullopt, run);
 
   const Record shadow = train_variant(folder.path() / "shadow", std::nullopt, true, run);
@@ -302,18 +305,19 @@ TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsValues) {
 
 TEST(ReferenceTrainer, MixedPrecisionHasNoFloat64Reference) {
   const testing::TemporaryFolder folder;
-  EXPECT_THAT(testing::error_of<InputError>(
-                  [&] { train_variant(folder / "record", {}, true, PLUMBLINE_FIXTURES "/runs/mixed-tied.toml"); }),
+  EXPECT_THAT(testing::error_of<InputError>([&] {
+                train_variant(folder / "record", {}, true, testing::fixtures_path() + "/runs/mixed-tied.toml");
+              }),
               HasSubstr("key train.precision: mixed has no float64 reference"));
 }
 
 TEST(ReferenceTrainer, StartsFromAnotherRecordsStart) {
   const testing::TemporaryFolder folder;
-  const std::string text = read_file(PLUMBLINE_FIXTURES "/runs/quick.toml");
+  const std::string text = read_file(testing::fixtures_path() + "/runs/quick.toml");
   const auto with = [&](const std::string& name, const std::string& model, const std::string& end) {
     std::string changed = text + end;
     for (const std::string path : {"../models/", "../corpus/"}) {
-      changed.replace(changed.find(path), 3, PLUMBLINE_FIXTURES "/");
+      changed.replace(changed.find(path), 3, testing::fixtures_path() + "/");
     }
     const std::string key = "[model]\n";
     changed.replace(changed.find(key), key.size(), key + model);

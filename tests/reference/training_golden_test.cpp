@@ -16,13 +16,14 @@
 #include "support/json.hpp"
 #include "support/safetensors.hpp"
 #include "tests/goldens/golden_machine.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/environment.hpp"
 
 namespace plumbline {
 namespace {
 
-const std::filesystem::path golden_folder = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
+const std::filesystem::path golden_folder = std::filesystem::path(testing::fixtures_path()) / "training_golden";
 
 /// What was compared of one kind, and by how much it differed.
 struct Difference {
@@ -76,8 +77,9 @@ class TrainedGolden {
     std::string run_file = read_file(folder / "golden/run.toml");
     if (change) change(run_file);
     folder.file("golden/run.toml", run_file);
-    const std::string command = "'" PLUMBLINE_BIN "/plumbline-reference' '" + (folder / "golden/run.toml").string() +
-                                "' --quiet --record '" + (folder / "record").string() + "'";
+    const std::string command = "'" + testing::bin_path() + "/plumbline-reference' '" +
+                                (folder / "golden/run.toml").string() + "' --quiet --record '" +
+                                (folder / "record").string() + "'";
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     return compare(folder / "record");
   }

@@ -15,6 +15,7 @@
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/record/sample.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
@@ -224,7 +225,7 @@ TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
 }
 
 TEST_F(Report, RatiosReadStepByStepEqualThoseOfWholeRecords) {
-  const fs::path kept = fs::path(PLUMBLINE_FIXTURES) / ".." / "examples" / "kept";
+  const fs::path kept = fs::path(testing::fixtures_path()) / ".." / "examples" / "kept";
   for (const auto& [from, to] : {std::pair{"one", folder / "references/alone"}, {"wrong", cell(1)}}) {
     fs::remove_all(to);
     fs::copy(kept / from, to, fs::copy_options::recursive);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "support/csv.hpp"
+#include "tests/paths.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -81,8 +82,7 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
 }
 
 TEST(ResultsCsv, TheDocsNameEveryColumn) {
-  const std::string docs =
-      testing::bytes_of(std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs" / "verdict.md");
+  const std::string docs = testing::bytes_of(std::filesystem::path(testing::source_path()) / "docs" / "verdict.md");
   const auto section = docs.find("## results.csv");
   ASSERT_NE(section, std::string::npos);
 

@@ -11,6 +11,7 @@
 #include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
+#include "tests/paths.hpp"
 #include "tests/schedule/integer_model.hpp"
 #include "tests/schedule/schedules.hpp"
 
@@ -42,7 +43,7 @@ class CsvImport : public ::testing::Test {
 TEST_F(CsvImport, ReadsEveryFileOfTorchsGenerators) {
   int accepted = 0;
   int refused = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(PLUMBLINE_FIXTURES) / "schedules")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(testing::fixtures_path()) / "schedules")) {
     SCOPED_TRACE(entry.path().filename());
     const std::string stem = entry.path().stem().string();
     if (stem.find("-p") == std::string::npos) continue;  // made by hand, not by a generator

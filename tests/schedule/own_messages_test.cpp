@@ -9,6 +9,7 @@
 #include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
+#include "tests/paths.hpp"
 #include "tests/schedule/late_receives.hpp"
 #include "tests/schedule/schedules.hpp"
 #include "tests/temporary_folder.hpp"
@@ -20,7 +21,7 @@ using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-const std::string hangs = PLUMBLINE_FIXTURES "/schedules/passes_the_verifier_hangs_on_nccl.csv";
+const std::string hangs = testing::fixtures_path() + "/schedules/passes_the_verifier_hangs_on_nccl.csv";
 
 ScheduleRequest request(const std::string& path, std::int32_t microbatches, bool tied) {
   ScheduleRequest asked;

@@ -17,6 +17,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/streamed_compute.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
@@ -25,7 +26,7 @@
 namespace plumbline {
 namespace {
 
-const std::string fixtures = PLUMBLINE_FIXTURES;
+const std::string fixtures = testing::fixtures_path();
 constexpr int microbatches = 16;
 constexpr int steps = 2;
 

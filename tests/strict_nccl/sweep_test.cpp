@@ -10,6 +10,7 @@
 #include <string>
 
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -27,9 +28,10 @@ struct Swept {
 
 Swept sweep(const std::string& option, const std::string& keys = "world_sizes = [3]\nschedules = [\"1f1b\"]\n") {
   const testing::TemporaryFolder folder;
-  const std::string bin = PLUMBLINE_BIN;
+  const std::string bin = testing::bin_path();
   std::ofstream(folder / "sweep.toml") << "launcher = \"" + bin + "/plumbline-strict-nccl " + option +
-                                              "--ranks {world}\"\nrun = [\"" PLUMBLINE_FIXTURES "/runs/quick.toml\"]\n"
+                                              "--ranks {world}\"\nrun = [\"" + testing::fixtures_path() +
+                                              "/runs/quick.toml\"]\n"
                                        << keys << "time_limit_s = 60\n";
   const std::string out = (folder / "out").string();
   const std::string command = bin + "/plumbline sweep " + (folder / "sweep.toml").string() + " --out " + out + " > " +

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/paths.hpp"
 #include "tests/structure/arrows.hpp"
 #include "tests/structure/linked.hpp"
 #include "tests/structure/scan.hpp"
@@ -30,7 +31,7 @@ std::string libraries_of(const std::set<std::string>& files) {
 }
 
 TEST(Components, IncludeOnlyWhatTheTableAllows) {
-  const Findings findings = scan_includes(PLUMBLINE_SOURCE);
+  const Findings findings = scan_includes(testing::source_path());
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.includes, findings.files);
@@ -40,14 +41,14 @@ TEST(Components, IncludeOnlyWhatTheTableAllows) {
 
 // Of the other components model/, pipeline/ and its transport/ have small ones: a header and what it is made of.
 TEST(Components, OfTheHarnessHoldNoCycleOfIncludes) {
-  const Findings findings = scan_cycles(PLUMBLINE_SOURCE);
+  const Findings findings = scan_cycles(testing::source_path());
 
   EXPECT_THAT(findings.broken, ::testing::Not(::testing::Contains(::testing::StartsWith("harness/"))));
   EXPECT_GT(findings.includes, findings.files / 2);
 }
 
 TEST(Components, HoldEverySourceFile) {
-  const Findings findings = scan_homeless(PLUMBLINE_SOURCE);
+  const Findings findings = scan_homeless(testing::source_path());
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 100u);
@@ -72,7 +73,7 @@ TEST(Components, LinkOnlyWhatTheTableAllows) {
 }
 
 TEST(Components, HoldNoFileOfMoreThan600Lines) {
-  const Findings findings = scan_sizes(PLUMBLINE_SOURCE, 600);
+  const Findings findings = scan_sizes(testing::source_path(), 600);
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 100u);
@@ -82,7 +83,7 @@ TEST(Components, HoldNoFileOfMoreThan600Lines) {
 /// each.
 TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
   const Findings findings = scan_texts(
-      PLUMBLINE_SOURCE, "harness", {"plumbline-pipeline", "plumbline-reference", "mpirun", "mpiexec"},
+      testing::source_path(), "harness", {"plumbline-pipeline", "plumbline-reference", "mpirun", "mpiexec"},
       {"harness/sweep/run_commands.hpp", "harness/sweep/first_sweep.cpp", "harness/launch/default_launcher.cpp"});
 
   EXPECT_THAT(findings.broken, IsEmpty());
@@ -90,25 +91,25 @@ TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
 }
 
 TEST(Judge, AsksOnlyInItsReaderWhoWroteARecord) {
-  const Findings findings =
-      scan_code(PLUMBLINE_SOURCE, "harness/judge", {"external()", "\"external\"", "traits", "may_lack", ".recorded("},
-                {"harness/judge/facts/recorded.cpp", "harness/judge/evidence/model_of_records.cpp"});
+  const Findings findings = scan_code(
+      testing::source_path(), "harness/judge", {"external()", "\"external\"", "traits", "may_lack", ".recorded("},
+      {"harness/judge/facts/recorded.cpp", "harness/judge/evidence/model_of_records.cpp"});
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 50u);
 }
 
 TEST(Programs, TheJudgeLoadsNeitherLibTorchNorMpi) {
-  EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline")), "");
+  EXPECT_EQ(libraries_of(loaded_libraries(testing::bin_path() + "/plumbline")), "");
 }
 
 TEST(Programs, TheReferenceLoadsNoMpiAndNoGpuHalfOfLibTorch) {
-  EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline-reference")), "torch");
+  EXPECT_EQ(libraries_of(loaded_libraries(testing::bin_path() + "/plumbline-reference")), "torch");
 }
 
 // Also what shows that the two tests above would see MPI if it were there.
 TEST(Programs, ThePipelineLoadsMpiAndNoGpuHalfOfLibTorch) {
-  EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline-pipeline")), "mpi torch");
+  EXPECT_EQ(libraries_of(loaded_libraries(testing::bin_path() + "/plumbline-pipeline")), "mpi torch");
 }
 
 }  // namespace

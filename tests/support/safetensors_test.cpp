@@ -8,6 +8,7 @@
 
 #include "support/error.hpp"
 #include "support/tensor_files.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -76,7 +77,7 @@ TEST_F(Safetensors, DataStandsInTheOrderGivenAndAligned) {
 }
 
 TEST_F(Safetensors, AFileOfTheHubsOwnWriterIsRead) {
-  const SafetensorsFile file(std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden/tied_gqa/io.safetensors");
+  const SafetensorsFile file(std::filesystem::path(testing::fixtures_path()) / "hf_golden/tied_gqa/io.safetensors");
 
   const auto& ids = file.at("input_ids");
   EXPECT_EQ(ids.dtype, "int64");

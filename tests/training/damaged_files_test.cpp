@@ -4,6 +4,7 @@
 
 #include "model/config.hpp"
 #include "tests/damage.hpp"
+#include "tests/paths.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
@@ -55,7 +56,8 @@ level = "full"
 }
 
 TEST_F(DamagedFiles, AConfigIsAcceptedOrRefused) {
-  const auto path = folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
+  const auto path =
+      folder.file("config.json", testing::bytes_of(testing::fixtures_path() + "/models/stories260k/config.json"));
 
   const int refused = read_damaged(path, 3000, {"config.json"}, [&] { load_config(path); });
 

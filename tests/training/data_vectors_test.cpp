@@ -5,6 +5,7 @@
 
 #include "support/hash.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/token_file_bytes.hpp"
 #include "training/batch_plan.hpp"
@@ -26,7 +27,7 @@ Rows rows_of(const at::Tensor& tensor) {
 }
 
 TEST(DataVectors, MatchTheDocumentedTokens) {
-  const Json cases = read_json(PLUMBLINE_FIXTURES "/data_vectors.json", most_of_json, JsonTexts::as_written);
+  const Json cases = read_json(testing::fixtures_path() + "/data_vectors.json", most_of_json, JsonTexts::as_written);
   ASSERT_GE(cases.size(), 11U);
   for (const Json& given : cases) {
     SCOPED_TRACE(given.at("name").get<std::string>());

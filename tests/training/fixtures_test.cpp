@@ -5,13 +5,14 @@
 #include <filesystem>
 #include <vector>
 
+#include "tests/paths.hpp"
 #include "training/run.hpp"
 #include "training/tokens.hpp"
 
 namespace plumbline {
 namespace {
 
-const std::filesystem::path fixtures = PLUMBLINE_FIXTURES;
+const std::filesystem::path fixtures = testing::fixtures_path();
 
 std::vector<std::filesystem::path> run_files() {
   std::vector<std::filesystem::path> files;

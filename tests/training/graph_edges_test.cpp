@@ -20,6 +20,7 @@
 #include "model/parameter.hpp"
 #include "model/saved_bytes.hpp"
 #include "model/unit.hpp"
+#include "tests/paths.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -96,7 +97,7 @@ TEST(GraphEdges, RunBackwardOnceOnly) {
 constexpr std::int64_t rows = 2, tokens = 9;
 
 LlamaConfig config_with(bool biases) {
-  LlamaConfig config = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  LlamaConfig config = load_config(testing::fixtures_path() + "/models/stories260k/config.json");
   config.attention_bias = config.mlp_bias = biases;
   return config;
 }

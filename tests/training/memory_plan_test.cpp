@@ -12,6 +12,7 @@
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "support/error.hpp"
+#include "tests/paths.hpp"
 #include "training/gpu/prepare_device.hpp"
 #include "training/run.hpp"
 #include "training/train_state.hpp"
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 LlamaConfig config(bool tied) {
-  LlamaConfig made = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  LlamaConfig made = load_config(testing::fixtures_path() + "/models/stories260k/config.json");
   made.tied = tied;
   return made;
 }

@@ -9,6 +9,7 @@
 #include "support/error.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -22,7 +23,7 @@ class LoadedRun : public ::testing::Test {
  protected:
   /// A model with this many positions, and a text of 200 bytes.
   std::filesystem::path run_file(std::int64_t positions, const std::string& data) {
-    Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+    Json config = read_json(testing::fixtures_path() + "/models/stories260k/config.json");
     config["max_position_embeddings"] = positions;
     folder_.file("config.json", json_text(config));
     folder_.file("text.txt", std::string(200, 'a'));

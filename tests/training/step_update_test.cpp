@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/error.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/step_observer.hpp"
@@ -38,7 +39,7 @@ struct Updated {
     end_gradients(run, 3, state, nobody, [&] { return norm; });
   }
 
-  plumbline::Run run = load_run(PLUMBLINE_FIXTURES "/runs/quick.toml");
+  plumbline::Run run = load_run(testing::fixtures_path() + "/runs/quick.toml");
   std::vector<Parameter> parameters;
   TrainState state{run.train.optimizer, {}};
   StepObserver nobody;

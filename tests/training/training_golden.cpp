@@ -12,6 +12,7 @@
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "tests/goldens/golden_machine.hpp"
+#include "tests/paths.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/optimizer.hpp"
@@ -111,7 +112,7 @@ class Player {
 }  // namespace
 
 TrainingGolden::TrainingGolden(const std::string& name)
-    : folder_(std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden" / name),
+    : folder_(std::filesystem::path(fixtures_path()) / "training_golden" / name),
       json_(read_json(folder_ / "golden.json")),
       file_(folder_ / "steps.safetensors") {}
 

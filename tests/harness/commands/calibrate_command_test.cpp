@@ -36,8 +36,8 @@ class CalibrateCommand : public ::testing::Test {
   }
   Result run(const std::string& words = "") {
     const auto add = [](CLI::App& app) { return add_calibrate_command(app, "no/such/trainers"); };
-    return result_of(add, "calibrate " + (folder_ / "run.toml").string() + " --record " + out_.string() +
-                              " --trainers " + (folder_ / "trainers").string() + " " + words);
+    return command_result(add, "calibrate " + (folder_ / "run.toml").string() + " --record " + out_.string() +
+                                   " --trainers " + (folder_ / "trainers").string() + " " + words);
   }
 
   TemporaryFolder folder_;

@@ -41,8 +41,8 @@ class CompareSweeps : public FinishedSweepFolder {
     edit([&](Verdict& verdict) { verdict.references[0].request[key] = verdict.cells[0].request[key] = value; });
   }
   Result compare(const std::string& options = "") const {
-    return result_of([](CLI::App& app) { return add_compare_command(app, {}); },
-                     "compare " + before_.string() + " " + out_.string() + options);
+    return command_result([](CLI::App& app) { return add_compare_command(app, {}); },
+                          "compare " + before_.string() + " " + out_.string() + options);
   }
   const std::filesystem::path before_ = folder_ / "before";
 };

@@ -15,6 +15,7 @@
 #include "support/text.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/matchers.hpp"
 #include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {

@@ -11,6 +11,7 @@
 #include "support/text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/matchers.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -32,8 +33,7 @@ class PythonWriter : public ::testing::Test {
   }
 
   std::filesystem::path write(const std::string& name, const std::string& options = "") {
-    const auto script =
-        std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "tests" / "python_writer" / "write_record.py";
+    const auto script = std::filesystem::path(source_path()) / "tests" / "python_writer" / "write_record.py";
     const std::string command = python_ + " '" + script.string() + "' '" + (folder_ / name).string() + "' " + options;
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     return folder_ / name;

@@ -22,7 +22,7 @@ struct Result {
 
 /// `add` is one of the add_..._command. Errors become message and exit code as in main().
 template <typename Add>
-Result result_of(Add add, const std::string& line) {
+Result command_result(Add add, const std::string& line) {
   CLI::App app;
   ::testing::internal::CaptureStdout();
   std::string refused;

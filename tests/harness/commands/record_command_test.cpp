@@ -30,7 +30,7 @@ class RecordCommand : public ::testing::Test {
     }
     return (folder_ / "run").string();
   }
-  Result run(const std::string& words) { return result_of(add_record_command, "record " + words); }
+  Result run(const std::string& words) { return command_result(add_record_command, "record " + words); }
 
   TemporaryFolder folder_;
 };

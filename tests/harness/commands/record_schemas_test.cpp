@@ -6,13 +6,14 @@
 #include "support/json_text.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path schema_tree = fs::path(PLUMBLINE_FIXTURES).parent_path();
+const fs::path schema_tree = fs::path(source_path());
 const fs::path manifest_schema = schema_tree / "docs" / "schemas" / "manifest.schema.json";
 const fs::path exit_schema = schema_tree / "docs" / "schemas" / "exit.schema.json";
 

@@ -29,7 +29,7 @@ TEST(ReportCommand, WritesThePageOfAVerdictAndJudgesNothing) {
   TemporaryFolder folder;
   write_sweep(folder / "now", false);
 
-  const Result page = result_of(add_report_command, "report " + (folder / "now").string());
+  const Result page = command_result(add_report_command, "report " + (folder / "now").string());
 
   EXPECT_EQ(page.code, 0) << page.said;
   EXPECT_THAT(page.said, HasSubstr("the records were not rejudged (plumbline judge does that)\nreport: " +

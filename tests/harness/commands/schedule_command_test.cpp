@@ -6,6 +6,7 @@
 #include "record/rank_folder.hpp"
 #include "schedule/schedule.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
+#include "tests/paths.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline::testing {
@@ -15,11 +16,11 @@ namespace fs = std::filesystem;
 
 class ScheduleCommand : public ::testing::Test {
  protected:
-  Result run(const std::string& line) { return result_of(add_schedule_command, "schedule " + line); }
+  Result run(const std::string& line) { return command_result(add_schedule_command, "schedule " + line); }
   std::string file(const std::string& text) const { return folder_.file("mine.csv", text).string(); }
 
   TemporaryFolder folder_;
-  std::string torch_ = (fs::path(PLUMBLINE_FIXTURES) / "schedules").string();
+  std::string torch_ = (fs::path(fixtures_path()) / "schedules").string();
 };
 
 TEST_F(ScheduleCommand, SimulatesThePublishedRate) {

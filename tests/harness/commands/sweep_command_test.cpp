@@ -10,7 +10,7 @@ namespace {
 class JudgeCommand : public FinishedSweepFolder {
  protected:
   Result judge() {
-    return result_of(
+    return command_result(
         [](CLI::App& app) {
           return add_judge_command(app, {{"version", "1"}});
         },
@@ -60,8 +60,8 @@ TEST_F(JudgeCommand, AReferenceThatFailsIsNamedWithItsCheck) {
 
 TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {
   const auto given = [](const std::string& options) {
-    return result_of([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },
-                     "sweep none.toml " + options);
+    return command_result([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },
+                          "sweep none.toml " + options);
   };
   for (const char* shard : {"0/3", "4/3", "1", "1/0", "x/3", "-1/3", "1/100001"}) {
     const Result refused = given(std::string("--shard=") + shard);
@@ -77,8 +77,8 @@ TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {
 TEST(SweepCommand, AsATestItIsSkippedIfGpusAreTooFew) {
   const auto given = [](const char* visible, const std::string& options) {
     const EnvironmentVariable variable("CUDA_VISIBLE_DEVICES", visible);
-    return result_of([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },
-                     "sweep none.toml " + options);
+    return command_result([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },
+                          "sweep none.toml " + options);
   };
   const Result skipped = given("7", "--ctest /nowhere/out --gpus 2");
 

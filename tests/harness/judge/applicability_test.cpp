@@ -11,6 +11,7 @@
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -48,7 +49,7 @@ Manifest manifest_of(const CellPlan& plan, const std::map<std::string, std::int6
 }
 
 TEST(Applicability, UnderTwoSchedulesOfTheDefaultSweepIsAsCountedByHand) {
-  auto plan = make_plan(read_sweep_file(std::filesystem::path(PLUMBLINE_FIXTURES) / "sweeps" / "default.toml"));
+  auto plan = make_plan(read_sweep_file(std::filesystem::path(fixtures_path()) / "sweeps" / "default.toml"));
   std::erase_if(plan.cells,
                 [](const auto& cell) { return cell.plan.schedule != "afab" && cell.plan.schedule != "1f1b"; });
   const std::map<std::string, std::int64_t> layers_of = {

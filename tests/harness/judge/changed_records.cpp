@@ -9,6 +9,7 @@
 
 #include "harness/commands/compare.hpp"
 #include "record/columns.hpp"
+#include "record/digest.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"

@@ -4,11 +4,12 @@
 
 #include "harness/commands/compare.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-const std::filesystem::path frozen = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "tests/frozen_records";
+const std::filesystem::path frozen = std::filesystem::path(source_path()) / "tests/frozen_records";
 
 TEST(FrozenRecords, OurOwnHold) {
   const auto verdict = compare_records(frozen / "reference", frozen / "pipeline", std::nullopt);

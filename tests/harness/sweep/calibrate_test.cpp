@@ -9,6 +9,7 @@
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/matchers.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 class Calibrate : public ::testing::Test {
  protected:
   Calibrate() {
-    options_.run_file = PLUMBLINE_FIXTURES "/runs/quick.toml";
+    options_.run_file = fixtures_path() + "/runs/quick.toml";
     options_.folder = folder_ / "calibration";
     options_.trainers = folder_.path();
     // stands in for a trainer: it only ends, as a user's mistake would make it
@@ -67,7 +68,7 @@ TEST_F(Calibrate, RefusesFloat64AndMixedPrecisionAndNeedsItsProgram) {
     EXPECT_THAT(refusal(), HasSubstr("compare without limits (tier = \"bits\")"));
   }
 
-  options_.run_file = PLUMBLINE_FIXTURES "/runs/quick.toml";
+  options_.run_file = fixtures_path() + "/runs/quick.toml";
   std::filesystem::remove(folder_ / "plumbline-reference");
   EXPECT_THAT(error_of<SystemError>([&] { calibrate(options_, signals_, stderr); }), HasSubstr("plumbline-reference"));
   EXPECT_FALSE(std::filesystem::exists(options_.folder));

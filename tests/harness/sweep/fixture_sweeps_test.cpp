@@ -6,6 +6,7 @@
 #include "harness/sweep/sweep_plan.hpp"
 #include "schedule/schedule.hpp"
 #include "tests/harness/matchers.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -14,7 +15,7 @@ const std::size_t schedules = schedule_names().size();
 
 /// What issue and documents promise of the default sweep, counted.
 TEST(DefaultSweep, CoversWhatItPromises) {
-  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
+  const auto plan = make_plan(read_sweep_file(fixtures_path() + "/sweeps/default.toml"));
 
   std::map<std::string, std::set<std::int64_t>> worlds;  // of each model, optimizer and schedule
   int repeats = 0, equal_lengths = 0;
@@ -55,7 +56,7 @@ TEST(DefaultSweep, CoversWhatItPromises) {
 }
 
 TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimizer) {
-  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
+  const auto plan = make_plan(read_sweep_file(fixtures_path() + "/sweeps/default.toml"));
 
   std::set<std::pair<std::string, std::int64_t>> at_world;
   std::set<std::pair<std::string, std::string>> with_model, with_optimizer;
@@ -78,7 +79,7 @@ TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimizer) {
 }
 
 TEST(FullSweep, IsTheWholeProductAndNamesImpossibleCases) {
-  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/full.toml"));
+  const auto plan = make_plan(read_sweep_file(fixtures_path() + "/sweeps/full.toml"));
 
   EXPECT_EQ(plan.cells.size() + plan.not_applicable.size(), 4 * schedules * 8);
   EXPECT_THAT(plan.not_applicable, SizeIs(4 * 4)) << "dualpipe-v needs two microbatches a rank, and the runs have 8";
@@ -87,7 +88,7 @@ TEST(FullSweep, IsTheWholeProductAndNamesImpossibleCases) {
 
 TEST(KeptSweeps, AllPlan) {
   for (const std::string name : {"quick", "article", "memory", "bf16", "gpu", "gpu-threads", "grid", "grid-threads"}) {
-    EXPECT_THAT(make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/" + name + ".toml")).cells, Not(IsEmpty()))
+    EXPECT_THAT(make_plan(read_sweep_file(fixtures_path() + "/sweeps/" + name + ".toml")).cells, Not(IsEmpty()))
         << name;
   }
 }

@@ -6,6 +6,7 @@
 #include "harness/judge/expected/model.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -18,8 +19,7 @@ using ::testing::HasSubstr;
 /// The oracle is transformers: names and shapes of the tensors that it wrote for each golden configuration.
 TEST(ExpectedModel, NamesAndShapesMatchEveryGolden) {
   int goldens = 0, tensors = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(fixtures_path()) / "hf_golden")) {
     if (!std::filesystem::exists(entry.path() / "model.safetensors")) continue;
     const auto model = expected_model(read_json(entry.path() / "config.json"));
     const SafetensorsFile file(entry.path() / "model.safetensors");

@@ -6,6 +6,7 @@
 #include "harness/judge/request/token_source.hpp"
 #include "harness/sweep/run_facts.hpp"
 #include "support/json.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/token_file_bytes.hpp"
 
@@ -23,7 +24,7 @@ Request request_of(const Json& given, const testing::TemporaryFolder& folder) {
 }
 
 TEST(JudgedDataVectors, EachMicrobatchHasTheDigestThatTheDocsSay) {
-  const Json cases = read_json(PLUMBLINE_FIXTURES "/data_vectors.json", most_of_json, JsonTexts::as_written);
+  const Json cases = read_json(testing::fixtures_path() + "/data_vectors.json", most_of_json, JsonTexts::as_written);
   ASSERT_GE(cases.size(), 11U);
   for (const Json& given : cases) {
     SCOPED_TRACE(given.at("name").get<std::string>());

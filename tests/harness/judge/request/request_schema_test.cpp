@@ -9,6 +9,7 @@
 #include "harness/sweep/sweep_plan.hpp"
 #include "support/files.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path docs = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs";
+const fs::path docs = fs::path(source_path()) / "docs";
 const fs::path schema_file = docs / "schemas/request.schema.json";
 
 /// The example of the page, whole.
@@ -66,7 +67,7 @@ TEST(RequestSchema, AcceptsWhatASweepWritesAndNoDamage) {
   if (!can_validate()) GTEST_SKIP() << no_validator;
   std::vector<Json> right = {example()};
   for (const std::string name : {"quick", "bf16", "evaluation"}) {
-    const SweepFile file = read_sweep_file(fs::path(PLUMBLINE_FIXTURES) / "sweeps" / (name + ".toml"));
+    const SweepFile file = read_sweep_file(fs::path(fixtures_path()) / "sweeps" / (name + ".toml"));
     const SweepPlan plan = make_plan(file);
     right.push_back(to_json(make_request(file, plan.references.front())));
     right.push_back(to_json(make_request(file, plan.cells.back())));
