@@ -12,6 +12,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::fuzzing {
 namespace {
@@ -37,7 +38,7 @@ Registration::Registration(Reader reader) {
 
 std::vector<fs::path> files_like(const std::string& pattern) {
   glob_t found{};
-  ::glob((fs::path(PLUMBLINE_SOURCE) / pattern).c_str(), 0, nullptr, &found);
+  ::glob((fs::path(testing::source_path()) / pattern).c_str(), 0, nullptr, &found);
   std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   return files;
@@ -45,7 +46,7 @@ std::vector<fs::path> files_like(const std::string& pattern) {
 
 std::map<std::string, std::vector<fs::path>> seeds() {
   std::map<std::string, std::vector<fs::path>> all;
-  std::istringstream list(read_file(fs::path(PLUMBLINE_SOURCE) / "tests/fuzz/seeds.txt"));
+  std::istringstream list(read_file(fs::path(testing::source_path()) / "tests/fuzz/seeds.txt"));
   for (std::string line; std::getline(list, line);) {
     if (line.starts_with("#")) continue;
     std::istringstream words(line);
@@ -63,7 +64,7 @@ Feeder::Feeder(Reader reader) : reader_(std::move(reader)) {
   if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder can be made: " + name);
   folder_ = name;
   if (!reader_.beside.empty())
-    fs::copy(fs::path(PLUMBLINE_SOURCE) / reader_.beside, folder_, fs::copy_options::recursive);
+    fs::copy(fs::path(testing::source_path()) / reader_.beside, folder_, fs::copy_options::recursive);
   fs::create_directories((folder_ / reader_.file).parent_path());
 }
 

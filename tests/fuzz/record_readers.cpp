@@ -7,6 +7,7 @@
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 #include "tests/fuzz/reader.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline::fuzzing {
 namespace {
@@ -27,7 +28,7 @@ void judge_whole(const fs::path& record, const fs::path&) {
   plan.world = 2;
   plan.schedule = "1f1b";
   plan.optimizer = "sgd";
-  static_cast<void>(judge_cell(plan, fs::path(PLUMBLINE_SOURCE) / reference, record));
+  static_cast<void>(judge_cell(plan, fs::path(testing::source_path()) / reference, record));
 }
 
 /// In a right record that has the file.
