@@ -112,9 +112,10 @@ endfunction()
 
 # Tests start bare, without OMP_NUM_THREADS: their own main (tests/main.cpp) sets one thread.
 # All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on: a process
-# for each test would cost more than most tests do. Tests that the filter SLOW names are shares of their own with the labels slow and nightly, "<name>.slow.1" and so on.
+# for each test would cost more than most tests do. Tests that the filters SLOW and NIGHTLY
+# name are shares of their own: "<name>.slow.1" and so on have the label slow, "<name>.nightly.1" and so on slow and nightly.
 function(plumbline_component_test name)
-  cmake_parse_arguments(arg "" "SHARDS;COMPONENT;PRECOMPILED;SLOW" "USES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS;COMPONENT;PRECOMPILED;SLOW;NIGHTLY" "USES;LABELS" ${ARGN})
   if(NOT arg_COMPONENT)
     set(arg_COMPONENT ${name})
   endif()
@@ -131,10 +132,11 @@ function(plumbline_component_test name)
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
   endif()
-  set(filter "")
   if(arg_SLOW)
-    set(filter "--gtest_filter=-${arg_SLOW}")
-    plumbline_shares(${name}.slow ${name}_test "--gtest_filter=${arg_SLOW}" ${arg_SHARDS} "slow;nightly")
+    plumbline_shares(${name}.slow ${name}_test "--gtest_filter=${arg_SLOW}" ${arg_SHARDS} slow)
   endif()
-  plumbline_shares(${name} ${name}_test "${filter}" ${arg_SHARDS} "${arg_LABELS}")
+  if(arg_NIGHTLY)
+    plumbline_shares(${name}.nightly ${name}_test "--gtest_filter=${arg_NIGHTLY}" ${arg_SHARDS} "slow;nightly")
+  endif()
+  plumbline_shares(${name} ${name}_test "--gtest_filter=-${arg_SLOW}:${arg_NIGHTLY}" ${arg_SHARDS} "${arg_LABELS}")
 endfunction()
