@@ -14,7 +14,7 @@ void write_exit_file(const std::filesystem::path& path, const ExitFile& exit);
 /// nullopt if the file does not exist (a rank that was killed). Throws InputError naming file and key.
 std::optional<ExitFile> read_exit_file(const std::filesystem::path& path);
 
-/// The rank ended well, possibly by stopping after a requested step.
+/// The rank completed, possibly by stopping after a requested step.
 bool ended_well(const ExitFile& exit);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Validation of manifest.json against docs/record-format.md, for writers and readers alike.
+// Validation of manifest.json against docs/record-format.md, for writers and readers.
 #pragma once
 
 #include <array>

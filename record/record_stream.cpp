@@ -175,7 +175,7 @@ std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& fold
   return exit;
 }
 
-/// The record lacks whatever one rank's recorder could not see.
+/// The record lacks what one rank's recorder did not record.
 void take_not_recorded(Record& record) {
   auto& all = record.manifest.not_recorded;
   for (const RankRecord& rank : record.ranks) {

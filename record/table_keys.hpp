@@ -17,7 +17,7 @@ namespace plumbline {
 /// Checks one rank's table. A finding is a text that follows "<file>:<line>: ".
 class TableKeys {
  public:
-  /// `complete`: the rank ended well, so that no key may be missing.
+  /// `complete`: the rank completed, so no key may be missing.
   TableKeys(const Manifest& manifest, Complete demand, bool complete);
 
   /// `step`: nullopt if the table has no such column. `number`: the microbatch or index, which must have no gap. `key`:

@@ -27,7 +27,7 @@ struct RankPlace {
   const Manifest& manifest;
   std::filesystem::path folder;
   std::int64_t rank = 0;
-  bool complete = false;  ///< the rank ended well: its tables are read strictly, else up to the last complete row
+  bool complete = false;  ///< the rank completed: its tables are read strictly; otherwise up to the last complete row
   std::int64_t& rows_parsed;
 
   RecordPlace place(const std::string& file, std::optional<std::int64_t> step = {}) const;

@@ -49,7 +49,7 @@ struct Bfloat16 {
 struct Float16 {
   using Bits = std::uint16_t;
   static constexpr Bits infinity = 0x7C00;
-  /// The magnitude, of a finite number: no subnormal float is read, which a processor may be told to take for zero.
+  /// The magnitude of a finite number. Made from an integer: a processor may be set to read subnormal floats as zero.
   static double wide(Bits bits) {
     const std::uint32_t magnitude = std::uint32_t{bits} & 0x7FFFU;
     const double normal = Float32::wide((magnitude << 13U) + (112U << 23U));

@@ -105,7 +105,7 @@ Verdict comparison(const fs::path& reference, const fs::path& candidate, const s
   verdict.comparison_mode = calibration ? ComparisonMode::calibrated : ComparisonMode::bits;
   verdict.machine = machine_of(reference);
   verdict.selection.cells = verdict.selection.of_cells = 1;
-  judging::DataCoverageRequest bench;
+  judging::BenchRequest bench;
   if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
   ReferenceVerdict alone;
   alone.id = cell.reference = name_of_folder(reference, "reference");

@@ -71,7 +71,7 @@ void close_all_but_input() {
   while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) continue;
   try {
     end_remaining_processes(launcher);
-  } catch (const SystemError&) {  // nobody is left to report to
+  } catch (const SystemError&) {  // no process is left to report to
   }
   _exit(0);
 }

@@ -200,7 +200,7 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
         if (root_lives && process.pid != root) continue;
         if (requested.insert(process.pid).second) kill(process.pid, SIGTERM);
       }
-      if (first) begin = Clock::now();  // nobody is killed who was not asked, however busy the machine is
+      if (first) begin = Clock::now();  // on a busy machine too, a process is asked to end before it is killed
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -53,7 +53,7 @@ void SweepProgress::tick() {
 
 void SweepProgress::end(const std::string& what) {
   const auto found =
-      std::ranges::find_if(running_, [&](const Running& each) { return what.empty() || each.what == what; });
+      std::ranges::find_if(running_, [&](const ActiveRun& each) { return what.empty() || each.what == what; });
   if (found == running_.end()) return;
   remaining_.end(elapsed_s(), found->work);
   running_.erase(found);

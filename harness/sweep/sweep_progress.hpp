@@ -62,13 +62,13 @@ class SweepProgress {
   bool terminal_;
   std::FILE* out_;
   ProgressLine progress_;
-  struct Running {
+  struct ActiveRun {
     std::string what;
     double work;
     std::chrono::steady_clock::time_point start;
   };
   std::chrono::steady_clock::time_point start_;
-  std::vector<Running> running_;  ///< the one that has run longest first
+  std::vector<ActiveRun> running_;  ///< the one that has run longest first
   std::size_t runs_, begun_ = 0, said_ = 0;
   RemainingTime remaining_;
 };

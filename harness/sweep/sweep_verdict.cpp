@@ -52,11 +52,10 @@ Json request_of(const fs::path& launch) {
   return path_exists(launch / request_name) ? read_json(launch / request_name) : Json();
 }
 
-judging::DataCoverageRequest bench_request(const KeptSweep& sweep, const KeptReference& reference,
-                                           const SweepFolder& folder) {
+judging::BenchRequest bench_request(const KeptSweep& sweep, const KeptReference& reference, const SweepFolder& folder) {
   const auto& checks = sweep.selection.checks;
   const bool data_matter = checks.empty() || std::ranges::find(checks, "boundaries") != checks.end();
-  judging::DataCoverageRequest request;
+  judging::BenchRequest request;
   request.required = reference.bench && data_matter;
   request.equal_lengths = reference.equal_lengths;
   if (sweep.comparison_mode == ComparisonMode::calibrated)
@@ -118,8 +117,8 @@ std::optional<Place> first_place(const CsvTable& table) {
 
 }  // namespace
 
-std::vector<CheckResult> judge_reference(const fs::path& record, const judging::DataCoverageRequest& request) {
-  return {judging::judge_data_coverage(judging::RecordReading(record_of_replica(record, {})), request)};
+std::vector<CheckResult> judge_reference(const fs::path& record, const judging::BenchRequest& request) {
+  return {judging::check_bench(judging::RecordReading(record_of_replica(record, {})), request)};
 }
 
 Json machine_of(const fs::path& record) {

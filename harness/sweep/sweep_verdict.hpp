@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/data_coverage.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"
@@ -19,10 +19,9 @@
 namespace plumbline {
 
 /// Judges a reference's record alone.
-using ReferenceJudge = std::function<std::vector<CheckResult>(const std::filesystem::path& record,
-                                                              const judging::DataCoverageRequest& request)>;
-std::vector<CheckResult> judge_reference(const std::filesystem::path& record,
-                                         const judging::DataCoverageRequest& request);
+using ReferenceJudge =
+    std::function<std::vector<CheckResult>(const std::filesystem::path& record, const judging::BenchRequest& request)>;
+std::vector<CheckResult> judge_reference(const std::filesystem::path& record, const judging::BenchRequest& request);
 
 /// Device, machine, versions and environment of a run, from its manifest; empty if that cannot be read.
 Json machine_of(const std::filesystem::path& record);

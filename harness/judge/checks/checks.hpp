@@ -110,6 +110,19 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
 /// The data must differ.
 LocatedResult compare_replicas(const std::vector<std::filesystem::path>& records);
 
+struct BenchRequest {
+  bool required = false;
+  bool equal_lengths = false;          ///< requested: then microbatches need not differ in size
+  std::optional<double> loosest_loss;  ///< mode calibrated: largest limit of a loss; nullopt = bits
+};
+
+/// The check `bench`, once per reference: whether its data and steps can show every fault. Demands microbatches whose
+/// lengths grow, shrink, repeat and are 1, one fully masked, unequal numbers of valid tokens, no two equal; losses for
+/// which token weighting and a mean of means differ by far more than any limit; two steps, and parameters that change.
+/// Incomplete if any of this is missing, which the reason names, or if the record cannot be read. Reads the whole
+/// record.
+CheckResult check_bench(RecordReading reference, const BenchRequest& request);
+
 /// In the order in which they run and are reported.
 const std::vector<CheckDescriptor>& all_checks();
 /// Throws InputError naming the nearest.

@@ -154,8 +154,7 @@ LocatedResult check_completion(const CellPlan& plan, const RecordReading& refere
             (plan.launch && !plan.launch->words.empty() ? ": " + plan.launch->words : std::string()));
   }
   const auto ranks = builder.count("ranks");
-  return builder.conclude(std::to_string(ranks) + " ranks of both runs ended well with all their steps",
-                          {{"ranks", 2}});
+  return builder.conclude("both runs completed (" + std::to_string(ranks) + " ranks in all)", {{"ranks", 2}});
 }
 
 CheckDescriptor completion_check() {

@@ -9,7 +9,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/expected/memory_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {

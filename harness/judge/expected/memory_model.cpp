@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/expected/memory_model.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

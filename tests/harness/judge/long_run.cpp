@@ -5,7 +5,6 @@
 #include <fstream>
 #include <map>
 
-#include "harness/judge/expected/memory_model.hpp"
 #include "harness/judge/expected/model.hpp"
 #include "harness/judge/predicates/forms.hpp"
 #include "record/columns.hpp"

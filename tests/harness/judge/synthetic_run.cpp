@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "harness/judge/expected/memory_model.hpp"
 #include "harness/judge/expected/model.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"

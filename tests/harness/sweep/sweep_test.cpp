@@ -48,7 +48,7 @@ TEST_F(RunSweep, OnlySelectedCasesRun) {
 
 TEST_F(RunSweep, ReferencesAreJudgedOnceAndDataCoverageIsRequiredOnlyWithBench) {
   std::vector<std::string> asked;
-  services_.judge_reference = [&](const fs::path& record, const judging::DataCoverageRequest& request) {
+  services_.judge_reference = [&](const fs::path& record, const judging::BenchRequest& request) {
     asked.push_back(record.filename().string() + " " + (request.required ? "required" : "not required"));
     CheckResult bench;
     bench.name = "bench";

@@ -41,7 +41,7 @@ class SweepVerdict : public ::testing::Test {
                    R"({"device": "cpu", "optimizer": {"name": "sgd"}, "machine": {"cpu": ")" + std::string(reference) +
                        R"("}, "versions": {"libtorch": "2"}, "transport": "mpi"})");
     }
-    judge_ = [this](const fs::path& record, const judging::DataCoverageRequest& request) {
+    judge_ = [this](const fs::path& record, const judging::BenchRequest& request) {
       asked_[record.filename().string()] = request;
       CheckResult bench;
       bench.name = "bench";
@@ -57,7 +57,7 @@ class SweepVerdict : public ::testing::Test {
   KeptSweep sweep_;
   SweepFindings found_;
   ReferenceJudge judge_;
-  std::map<std::string, judging::DataCoverageRequest> asked_;
+  std::map<std::string, judging::BenchRequest> asked_;
   std::map<std::string, Outcome> outcome_of_;
 };
 
@@ -86,7 +86,7 @@ TEST_F(SweepVerdict, HoldsIfAllReferencesAndCasesHold) {
 }
 
 TEST_F(SweepVerdict, GapsOfTheDataAreOneLineUnlessTheSweepFileAcceptsThem) {
-  judge_ = [](const fs::path&, const judging::DataCoverageRequest&) {
+  judge_ = [](const fs::path&, const judging::BenchRequest&) {
     CheckResult bench;
     bench.required = false;
     bench.reason = "no length shrinks";

@@ -5,7 +5,7 @@
 #include <optional>
 #include <tuple>
 
-#include "harness/judge/expected/memory_model.hpp"
+#include "harness/judge/expected/model.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "tests/harness/judge/expected/actions.hpp"

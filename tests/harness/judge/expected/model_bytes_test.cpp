@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "harness/judge/expected/memory_model.hpp"
+#include "harness/judge/expected/model.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/data_coverage.hpp"
-
 #include <gmock/gmock.h>
 
 #include <functional>
 #include <numeric>
 
+#include "harness/judge/checks/checks.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -43,7 +42,7 @@ class BenchTest : public ::testing::Test {
       }
     }
   }
-  CheckResult judge() { return judge_data_coverage(RecordReading(cell.write_reference()), request); }
+  CheckResult judge() { return check_bench(RecordReading(cell.write_reference()), request); }
   /// Not triggered, for this reason and no other.
   void expect_lacking(const std::string& what) {
     const auto result = judge();
@@ -52,7 +51,7 @@ class BenchTest : public ::testing::Test {
   }
 
   SyntheticCell cell;
-  DataCoverageRequest request;
+  BenchRequest request;
 };
 
 TEST_F(BenchTest, HoldsForDataThatExposesEveryFault) {
@@ -139,7 +138,7 @@ TEST_F(BenchTest, ALooserLimitNeedsLossesFurtherApart) {
 }
 
 TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
-  const auto result = judge_data_coverage(RecordReading(cell.folder / "nothing"), request);
+  const auto result = check_bench(RecordReading(cell.folder / "nothing"), request);
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_THAT(result.reason, HasSubstr("nothing"));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "harness/judge/data_coverage.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "harness/judge/check_result_builder.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -29,13 +28,13 @@ double relative_distance(double value, double from) {
 }
 
 /// "By far more than any limit" means ten times the loosest.
-double least_distance(const DataCoverageRequest& request) {
+double least_distance(const BenchRequest& request) {
   return 10 * std::max(loosest_limit, request.loosest_loss.value_or(0));
 }
 
 class DataCoverage {
  public:
-  DataCoverage(const Record& reference, const DataCoverageRequest& request, CheckResultBuilder& builder)
+  DataCoverage(const Record& reference, const BenchRequest& request, CheckResultBuilder& builder)
       : reference_(reference), manifest_(reference.manifest), request_(request), builder_(builder) {}
 
   /// `rows`: the reference's.
@@ -162,14 +161,14 @@ class DataCoverage {
   const Record& reference_;
   const Manifest& manifest_;
   RecordIndex rows_;  ///< of the current step
-  const DataCoverageRequest& request_;
+  const BenchRequest& request_;
   CheckResultBuilder& builder_;
   bool moves_ = false;
   double largest_distance_ = 0;       ///< the largest over all steps
   std::vector<std::string> of_step_;  ///< of the first step with missing properties; later steps usually miss the same
 };
 
-CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& request) {
+CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
   CheckResultBuilder builder(
       "bench", "bench",
       fmt::format("two steps that change parameters, no two equal microbatches, sizes that differ in "
@@ -198,7 +197,7 @@ CheckResult bench_of(RecordReading& reference, const DataCoverageRequest& reques
 
 }  // namespace
 
-CheckResult judge_data_coverage(RecordReading reference, const DataCoverageRequest& request) {
+CheckResult check_bench(RecordReading reference, const BenchRequest& request) {
   CheckResult result;
   try {
     result = bench_of(reference, request);
