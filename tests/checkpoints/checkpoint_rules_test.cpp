@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which checkpoints are refused, and what a run leaves if it cannot save.
+// Which checkpoints are refused, and what a run leaves behind if it cannot save.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class CheckpointRules : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(CheckpointRules, TheLatestIsThatOfAFolder) {
+TEST_F(CheckpointRules, LatestNeedsAFolder) {
   ReferenceOptions asked = options("c");
   asked.checkpoint = {};
   asked.record = folder_ / "r";
@@ -68,7 +68,7 @@ TEST_F(CheckpointRules, TheLatestIsThatOfAFolder) {
   EXPECT_THAT(error_of<InputError>([&] { train_reference(asked); }), HasSubstr("run.toml names no folder"));
 }
 
-TEST_F(CheckpointRules, SetChangesASettingWhereTheRunIsResumed) {
+TEST_F(CheckpointRules, SetChangesASettingOnResume) {
   train("c");
   const auto resumed = [&](int ranks, const std::string& into, std::vector<std::string> assignments) {
     CheckpointOptions asked;
@@ -197,7 +197,7 @@ TEST_F(CheckpointRules, CommandLineSetsTheNumberKept) {
   EXPECT_THAT(whole_checkpoints(folder_ / "c"), ElementsAre(folder_ / "c/step-00000003"));
 }
 
-TEST_F(CheckpointRules, PruningRemovesWhatIsOlderWholeOrNot) {
+TEST_F(CheckpointRules, PruningRemovesOlderCheckpointsCompleteOrNot) {
   for (const char* file :
        {"c/step-00000001/model", "c/step-00000002/checkpoint.json", "c/step-00000003/checkpoint.json",
         "c/step-00000004/checkpoint.json", "c/step-00000005/model"})
@@ -312,12 +312,12 @@ TEST_F(CheckpointRules, NamesARankThatDoesNotSeeRank0sFile) {
       (folder_ / "c").string() + ": rank 1 does not see what rank 0 wrote there; name a folder that all machines share";
   EXPECT_EQ(error_of<InputError>(begin), blind) << "no such file";
   folder_.file("c/.seen", "another word");
-  EXPECT_EQ(error_of<InputError>(begin), blind) << "that of another disk";
+  EXPECT_EQ(error_of<InputError>(begin), blind) << "the file is on another disk";
   folder_.file("c/.seen", "word");
   EXPECT_NO_THROW(begin());
 }
 
-TEST_F(CheckpointRules, AFolderThatCannotBeMadeIsTheMachinesFault) {
+TEST_F(CheckpointRules, AFolderThatCannotBeCreatedIsASystemError) {
   auto run = load_run(run_file(), {});
   run.checkpoint.folder = folder_.file("file", "in its place") / "c";
   RankGroup alone;

@@ -41,7 +41,7 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
   std::filesystem::path trained(const std::string& command, const std::string& name) const {
     const auto record = folder_ / name;
     const Ended ended = end_of(command + " --quiet --device cuda --record " + record.string(), folder_.path());
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, 0) << ended.output;
     return record;
   }
 
@@ -103,12 +103,12 @@ TEST_F(OutOfGpuMemory, NamesRankRequestAndPlan) {
 
   const Ended one = end_of(limited + reference_ + run + (folder_ / "one").string(), folder_.path());
   EXPECT_EQ(one.code, 1);
-  EXPECT_THAT(one.said, words);
+  EXPECT_THAT(one.output, words);
 
   for (const std::string& command : {pipeline_ + " --transport threads --ranks 2 ", two_ranks_ + pipeline_}) {
     const Ended two = end_of(limited + command + run + (folder_ / "two").string(), folder_.path());
     EXPECT_EQ(two.code, 1) << command;
-    EXPECT_THAT(two.said,
+    EXPECT_THAT(two.output,
                 AllOf(words, ContainsRegex("(rank [01]'s plan|the plan for (rank [01]|all 2 ranks)) is at least")))
         << command;
     std::filesystem::remove_all(folder_ / "two");

@@ -37,7 +37,7 @@ class ResidentMemory : public ::testing::Test {
     const testing::Ended ended = testing::end_of("LD_PRELOAD=" PLUMBLINE_STATUS_AT_EXIT " PLUMBLINE_STATUS_AT_EXIT=" +
                                                      (folder_ / "status").string() + " OMP_NUM_THREADS=1 " + command,
                                                  folder_.path());
-    EXPECT_EQ(ended.code, code) << ended.said;
+    EXPECT_EQ(ended.code, code) << ended.output;
     std::vector<Resident> found;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (entry.path().stem() == "status") found.push_back(read(entry.path()));

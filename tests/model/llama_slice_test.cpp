@@ -125,7 +125,7 @@ TEST(LlamaSlice, GradientsAreAllocatedOnRequestAndKept) {
   }
 }
 
-/// So kernels compute the same bits, and a slice's gradients travel together.
+/// So that kernels compute the same bits, and a slice's gradients are sent together.
 TEST(LlamaSlice, GradientsShareABufferInWhichEachIsAlignedAsOnItsOwn) {
   LlamaSlice slice(small_config({{"hidden_size", 24}}), {0, 6}, at::kFloat);
   slice.allocate_gradients();

@@ -56,12 +56,12 @@ class Asked : public ::testing::Test {
   }
 
   void expect_red(const Ended& ended, const std::string& item) {
-    EXPECT_EQ(ended.code, 1) << ended.said;
+    EXPECT_EQ(ended.code, 1) << ended.output;
     const CheckResult check = as_asked();
     EXPECT_EQ(check.outcome, Outcome::differs) << check.reason;
     ASSERT_TRUE(check.first_divergence);
     EXPECT_EQ(check.first_divergence->item, item) << check.reason;
-    EXPECT_THAT(ended.said, HasSubstr("requested was"));
+    EXPECT_THAT(ended.output, HasSubstr("requested was"));
   }
 
   TemporaryFolder folder_;
@@ -71,7 +71,7 @@ class Asked : public ::testing::Test {
 TEST_F(Asked, ALauncherThatDoesWhatItIsToldHolds) {
   const Ended ended = sweep("exec \"$@\" --transport threads --ranks $world\n");
 
-  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_EQ(as_asked().outcome, Outcome::holds) << as_asked().reason;
 }
 
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Asked, ALauncherThatStartsNothingHoldsNothing) {
   const Ended ended = sweep("exit 0\n");
 
-  EXPECT_NE(ended.code, 0) << ended.said;
+  EXPECT_NE(ended.code, 0) << ended.output;
   EXPECT_TRUE(fs::exists(folder_ / "out/launches/quick-1f1b-w2/request.json"));
 }
 

@@ -44,7 +44,7 @@ TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant)
     const Ended ended = plumbline(arguments);
 
     EXPECT_EQ(ended.code, 2) << arguments;
-    EXPECT_THAT(ended.said, StartsWith("plumbline: " + words));
+    EXPECT_THAT(ended.output, StartsWith("plumbline: " + words));
   }
 }
 
@@ -53,16 +53,16 @@ TEST_F(CommandLine, AGroupOfCommandsAloneListsThem) {
     const Ended alone = plumbline(words), help = plumbline(words + " --help"), by_word = plumbline("help " + words);
 
     EXPECT_EQ(alone.code, 0) << words;
-    EXPECT_THAT(alone.said, HasSubstr("\nCommands:\n"));
-    EXPECT_EQ(alone.said, help.said);
-    EXPECT_EQ(by_word.said, help.said);
+    EXPECT_THAT(alone.output, HasSubstr("\nCommands:\n"));
+    EXPECT_EQ(alone.output, help.output);
+    EXPECT_EQ(by_word.output, help.output);
   }
-  EXPECT_EQ(plumbline("help schedule show").said, plumbline("schedule show --help").said);
+  EXPECT_EQ(plumbline("help schedule show").output, plumbline("schedule show --help").output);
   const Ended unknown = plumbline("help swep"), missing = plumbline("sweep");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.said, HasSubstr("did you mean sweep?"));
+  EXPECT_THAT(unknown.output, HasSubstr("did you mean sweep?"));
   EXPECT_EQ(missing.code, 2);
-  EXPECT_THAT(missing.said, HasSubstr("SWEEP.toml is required"));
+  EXPECT_THAT(missing.output, HasSubstr("SWEEP.toml is required"));
 }
 
 TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {
@@ -76,9 +76,9 @@ TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {
       end_of(bin() + "/plumbline-reference " + run.string() + " --record " + (folder_ / "r").string(), folder_.path());
 
   EXPECT_EQ(in_sweep.code, 2);
-  EXPECT_THAT(in_sweep.said, HasSubstr("unknown key wrold_sizes; did you mean world_sizes?"));
+  EXPECT_THAT(in_sweep.output, HasSubstr("unknown key wrold_sizes; did you mean world_sizes?"));
   EXPECT_EQ(in_run.code, 2);
-  EXPECT_THAT(in_run.said, HasSubstr("unknown key train.stepz; did you mean steps?"));
+  EXPECT_THAT(in_run.output, HasSubstr("unknown key train.stepz; did you mean steps?"));
 }
 
 // Only what ends in .csv is a file: what lies in the working folder by the name of a schedule is not read.
@@ -95,26 +95,26 @@ TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
   for (const std::string name : {"1f1b", "zb-v"}) EXPECT_EQ(here(name).code, 0) << name;
   const Ended unknown = here("./1f1b"), folder = here("mine.csv");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.said, HasSubstr("1f1b"));
+  EXPECT_THAT(unknown.output, HasSubstr("1f1b"));
   EXPECT_EQ(folder.code, 2);
-  EXPECT_THAT(folder.said, HasSubstr("mine.csv"));
+  EXPECT_THAT(folder.output, HasSubstr("mine.csv"));
   folder_.file("circle.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
-  EXPECT_THAT(here("circle.csv").said, HasSubstr("(plumbline schedule check circle.csv lists all)"));
+  EXPECT_THAT(here("circle.csv").output, HasSubstr("(plumbline schedule check circle.csv lists all)"));
 }
 
 TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   const Ended chosen = plumbline("sweep " + quick + " --list --cells '*-w3,*-afab-w1'");
   EXPECT_EQ(chosen.code, 0);
-  EXPECT_THAT(chosen.said,
+  EXPECT_THAT(chosen.output,
               AllOf(StartsWith("stories260k-adamw-afab-w1\nstories260k-adamw-afab-w3\nstories260k-adamw-1f1b-w3\n"),
                     HasSubstr("each of 4 different runs by its trainer (--check)")));
 
-  EXPECT_EQ(plumbline("sweep --cells '*-w3' --cells '*-afab-w1' " + quick + " --list").said, chosen.said);
+  EXPECT_EQ(plumbline("sweep --cells '*-w3' --cells '*-afab-w1' " + quick + " --list").output, chosen.output);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --cells '*-w9'").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --resume").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --trainers " + folder_.path().string()).code, 3);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --out " + folder_.path().string()).code, 2);
-  EXPECT_THAT(plumbline("doctor --trainers " + folder_.path().string()).said,
+  EXPECT_THAT(plumbline("doctor --trainers " + folder_.path().string()).output,
               HasSubstr(": contains neither plumbline-"));
 }
 
@@ -127,7 +127,7 @@ class ReferenceCommandLine : public CommandLine {
 };
 
 TEST_F(ReferenceCommandLine, CapabilitiesNameTheProgram) {
-  EXPECT_EQ(parse_json("capabilities", reference("--capabilities").said).at("program"), "plumbline-reference");
+  EXPECT_EQ(parse_json("capabilities", reference("--capabilities").output).at("program"), "plumbline-reference");
 }
 
 TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
@@ -144,7 +144,7 @@ TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
     const Ended ended = reference(arguments);
 
     EXPECT_EQ(ended.code, 2) << arguments;
-    EXPECT_THAT(ended.said, HasSubstr(words)) << arguments;
+    EXPECT_THAT(ended.output, HasSubstr(words)) << arguments;
     EXPECT_FALSE(fs::exists(folder_ / "r")) << arguments;
   }
 }
@@ -155,19 +155,19 @@ TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
   fs::create_directories(folder_ / "taken/of-another-run");
   const Ended taken = reference(run + " --check --record " + (folder_ / "taken").string());
 
-  EXPECT_EQ(lines.code, 0) << lines.said;
-  EXPECT_THAT(lines.said, AllOf(HasSubstr("can run"), HasSubstr("260032 parameters"), HasSubstr("one device (cpu)"),
-                                HasSubstr("\nreference "), HasSubstr("Free on this machine")));
-  const Json answer = parse_json("check", json.said);
+  EXPECT_EQ(lines.code, 0) << lines.output;
+  EXPECT_THAT(lines.output, AllOf(HasSubstr("can run"), HasSubstr("260032 parameters"), HasSubstr("one device (cpu)"),
+                                  HasSubstr("\nreference "), HasSubstr("Free on this machine")));
+  const Json answer = parse_json("check", json.output);
   EXPECT_EQ(answer.at("program"), "plumbline-reference");
   EXPECT_EQ(answer.at("can_run"), true);
   EXPECT_EQ(answer.at("run").at("train").at("precision"), "float32");
   EXPECT_EQ(answer.at("memory").at("ranks").size(), 1U);
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.said, AllOf(StartsWith("plumbline-reference: "), HasSubstr("/nowhere.txt")));
+  EXPECT_THAT(wrong.output, AllOf(StartsWith("plumbline-reference: "), HasSubstr("/nowhere.txt")));
   EXPECT_EQ(alone.code, 2) << "--json answers a --check";
   EXPECT_EQ(taken.code, 2);
-  EXPECT_THAT(taken.said, HasSubstr("taken: is not empty"));
+  EXPECT_THAT(taken.output, HasSubstr("taken: is not empty"));
 }
 
 TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
@@ -176,7 +176,7 @@ TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
   const Ended ended = reference(arguments);
 
   EXPECT_EQ(ended.code, 0);
-  EXPECT_EQ(ended.said, "");
+  EXPECT_EQ(ended.output, "");
   std::vector<std::string> command{bin() + "/plumbline-reference"};
   std::istringstream words(arguments);
   for (std::string word; words >> word;) command.push_back(word);
@@ -201,13 +201,13 @@ TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {
   const Ended first = plumbline(shell_command(
       {"sweep", (place / "failing.toml").string(), "--trainers", place.string(), "--out", (place / "out").string()}));
 
-  EXPECT_EQ(first.code, 1) << first.said;
+  EXPECT_EQ(first.code, 1) << first.output;
   const Verdict verdict = read_verdict(place / "out/verdict.json");
   ASSERT_EQ(verdict.cells.size(), 1U);
   const std::string command = verdict.cells[0].command;
   EXPECT_THAT(command, AllOf(HasSubstr("--trainers '"), HasSubstr("--out '")));
   const Ended again = end_of(command, folder_.path());
-  EXPECT_EQ(again.code, 1) << command << "\n" << again.said;
+  EXPECT_EQ(again.code, 1) << command << "\n" << again.output;
   EXPECT_FALSE(read_verdict((place / "out").string() + "-" + verdict.cells[0].id + "/verdict.json").holds);
 }
 

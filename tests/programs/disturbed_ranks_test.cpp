@@ -16,7 +16,7 @@ class DisturbedMpi : public DisturbedRanks {};
 
 TEST_F(DisturbedMpi, AHangIsNamed) {
   expect_a_hang_to_be_named(launcher, program, "--transport mpi");
-  EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: this exceeds the time limit"))
+  EXPECT_THAT(output(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: this exceeds the time limit"))
       << "the run file's, not our own";
 }
 
@@ -35,7 +35,7 @@ TEST_F(DisturbedThreads, AStopOfTheProcessCountsTowardsNoDeadline) {
   run("", program, "--transport threads --ranks 2", 100, 2000,
       [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 5000 ? SIGSTOP : SIGCONT); });
 
-  EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
+  EXPECT_EQ(finding_.exit_code, 0) << finding_.words << output();
   EXPECT_GE(finding_.seconds, 5) << "it did stand still";
 }
 
@@ -51,7 +51,7 @@ TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
   const std::string ahead = "unshare --time --fork --monotonic 1000 " + command;
   const Ended ended = end_of(launcher + " " + with_another_rank_1(command, ahead), folder.path());
 
-  ASSERT_EQ(ended.code, 0) << ended.said;
+  ASSERT_EQ(ended.code, 0) << ended.output;
   const Record record = read_record(folder.path() / "record");
   const double skew_ns = record.manifest.json.at("clock_skew_ns").get<double>();
   EXPECT_GT(skew_ns, 0);

@@ -55,7 +55,7 @@ class FinishedSweep : public ::testing::Test {
 
 TEST_F(FinishedSweep, ItsRequestsAndVerdictsAreAsTheSchemasSay) {
   const Ended ended = sweep("");
-  ASSERT_EQ(ended.code, 1) << ended.said;
+  ASSERT_EQ(ended.code, 1) << ended.output;
   if (!can_validate()) GTEST_SKIP() << no_validator;
 
   const fs::path schemas = fs::path(source_path()) / "docs/schemas";

@@ -47,18 +47,18 @@ TEST_F(Init, OfATextEndsInASweepThatHolds) {
   folder_.file("book.txt", std::string(500, 'a') + std::string(500, 'b'));
   const Ended made = run("plumbline init --text book.txt");
 
-  ASSERT_EQ(made.code, 0) << made.said;
+  ASSERT_EQ(made.code, 0) << made.output;
   EXPECT_THAT(sweep_file(), StartsWith("#:schema "));
-  const auto commands = next(made.said);
+  const auto commands = next(made.output);
   ASSERT_EQ(commands.size(), 2U);
   for (const std::string& command : commands) {
     const Ended ended = run(command);
-    EXPECT_EQ(ended.code, 0) << command << "\n" << ended.said;
+    EXPECT_EQ(ended.code, 0) << command << "\n" << ended.output;
   }
 
   const Ended again = run("plumbline init --text book.txt");
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.said, HasSubstr("sweep.toml: already exists"));
+  EXPECT_THAT(again.output, HasSubstr("sweep.toml: already exists"));
 }
 
 /// The trainers of somebody are Plumbline's, which take --record only.
@@ -68,14 +68,15 @@ TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
       run("plumbline init --reference 'plumbline-reference " + quick +
           "' --candidate 'plumbline-pipeline --transport threads --ranks 2 " + quick + " --schedule 1f1b'");
 
-  ASSERT_EQ(made.code, 0) << made.said;
-  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
-                               HasSubstr("candidate: starts, and records")));
+  ASSERT_EQ(made.code, 0) << made.output;
+  EXPECT_THAT(made.output,
+              AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
+                    HasSubstr("candidate: starts, and records")));
   EXPECT_THAT(sweep_file(),
               AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\", \"{world}\""), HasSubstr("world_sizes = [2]"),
                     HasSubstr("schedules = [\"1f1b\"]"), Not(HasSubstr("{level}")), Not(HasSubstr("norms"))));
-  const Ended swept = run(next(made.said).back());
-  EXPECT_EQ(swept.code, 0) << swept.said;
+  const Ended swept = run(next(made.output).back());
+  EXPECT_EQ(swept.code, 0) << swept.output;
 }
 
 TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
@@ -83,9 +84,9 @@ TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
   script("two.sh", "exit 0\n");
   const Ended made = run("plumbline init --reference ./one.sh --candidate ./two.sh --ranks 2");
 
-  EXPECT_EQ(made.code, 1) << made.said;
-  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: ended with exit code 3: one.sh: the data is missing"),
-                               HasSubstr("candidate: ran, but wrote no record"), HasSubstr("written: sweep.toml")));
+  EXPECT_EQ(made.code, 1) << made.output;
+  EXPECT_THAT(made.output, AllOf(HasSubstr("reference: ended with exit code 3: one.sh: the data is missing"),
+                                 HasSubstr("candidate: ran, but wrote no record"), HasSubstr("written: sweep.toml")));
   EXPECT_THAT(sweep_file(), HasSubstr("reference = [\"./one.sh\""));
 }
 
@@ -105,7 +106,7 @@ TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
     const Ended ended = run("plumbline init " + options);
 
     EXPECT_EQ(ended.code, 2) << options;
-    EXPECT_THAT(ended.said, HasSubstr(words)) << options;
+    EXPECT_THAT(ended.output, HasSubstr(words)) << options;
     EXPECT_FALSE(fs::exists(folder_ / "sweep.toml")) << options;
   }
 }

@@ -40,12 +40,12 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
            "plumbline-reference --capabilities", "plumbline-pipeline --help", "plumbline-pipeline --capabilities"}) {
     const Ended to_a_file = with_output(command, "> " + (folder / "out.txt").string());
     EXPECT_NE(testing::bytes_of(folder / "out.txt"), "") << command << " says nothing that could be lost";
-    EXPECT_LE(to_a_file.code, command.find("doctor") == std::string::npos ? 1 : 3) << command << to_a_file.said;
+    EXPECT_LE(to_a_file.code, command.find("doctor") == std::string::npos ? 1 : 3) << command << to_a_file.output;
 
     for (const char* lost : {"> /dev/full", ">&-"}) {
       const Ended ended = with_output(command, lost);
       EXPECT_EQ(ended.code, 3) << command << " " << lost;
-      EXPECT_THAT(ended.said, HasSubstr("the output cannot be written")) << command << " " << lost;
+      EXPECT_THAT(ended.output, HasSubstr("the output cannot be written")) << command << " " << lost;
     }
   }
 }
@@ -58,8 +58,8 @@ TEST_F(Output, ThatIsLargerThanAllowedIsAnErrorWithWords) {
        {"plumbline-reference " + run + " --quiet --record " + again,
         "plumbline compare " + record + " " + record + " --page " + (folder / "page").string()}) {
     const Ended ended = testing::end_of("( ulimit -f 8; " + bin + command + " > /dev/null )", folder.path());
-    EXPECT_EQ(ended.code, 3) << command << ended.said;
-    EXPECT_THAT(ended.said, HasSubstr("File too large; raise the limit")) << command;
+    EXPECT_EQ(ended.code, 3) << command << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("File too large; raise the limit")) << command;
   }
 }
 
@@ -70,14 +70,14 @@ TEST_F(Output, OfAProgramWhoseStreamsAreClosedIsNotWrittenIntoItsRecord) {
   ASSERT_EQ(with_output("plumbline-reference " + run + " --record " + record, "<&- >&- 2>&-").code, 0);
 
   const Ended check = with_output("plumbline record check " + record, "");
-  EXPECT_EQ(check.code, 0) << check.said;
+  EXPECT_EQ(check.code, 0) << check.output;
 }
 
 TEST_F(Output, OfVersionNamesProgramVersionAndCommit) {
   for (const std::string program : {"plumbline", "plumbline-reference", "plumbline-pipeline"}) {
     const Ended ended = with_output(program + " --version", "");
     EXPECT_EQ(ended.code, 0);
-    EXPECT_THAT(ended.said,
+    EXPECT_THAT(ended.output,
                 ::testing::MatchesRegex(program + " [0-9]+[.][0-9]+[.][0-9]+(, commit [0-9a-f]+(-dirty)?)?\n"));
   }
 }

@@ -38,7 +38,7 @@ class OwnRanks : public ::testing::Test {
 TEST_F(OwnRanks, AreProcessesOfMpirunMoreThanCoresAndAlsoOfRoot) {
   const Ended ended = run("plumbline-pipeline " + quick_ + " --ranks 3 --quiet --record r");
 
-  ASSERT_EQ(ended.code, 0) << ended.said;
+  ASSERT_EQ(ended.code, 0) << ended.output;
   const Manifest manifest = read_manifest(folder_ / "r");
   EXPECT_EQ(manifest.world_size, 3);
   EXPECT_EQ(manifest.transport, "mpi");
@@ -59,11 +59,11 @@ TEST_F(OwnRanks, AreRefusedWhereALauncherSetsTheirNumberAndWithoutMpirun) {
   const Ended none = run("PATH=/nowhere " + program + options);
 
   EXPECT_EQ(nested.code, 2);
-  EXPECT_THAT(nested.said, HasSubstr("--ranks: mpirun or srun started this process"));
+  EXPECT_THAT(nested.output, HasSubstr("--ranks: mpirun or srun started this process"));
   EXPECT_EQ(slurm.code, 2);
-  EXPECT_THAT(slurm.said, HasSubstr("start them with srun -n 2"));
+  EXPECT_THAT(slurm.output, HasSubstr("start them with srun -n 2"));
   EXPECT_EQ(none.code, 3);
-  EXPECT_THAT(none.said, HasSubstr("mpirun, which is not on PATH; install"));
+  EXPECT_THAT(none.output, HasSubstr("mpirun, which is not on PATH; install"));
   EXPECT_FALSE(fs::exists(folder_ / "r"));
 }
 
@@ -91,7 +91,7 @@ TEST_F(TrainingPage, NamesTheModelsSize) {
   ASSERT_TRUE(std::regex_search(page_, said, std::regex("([0-9,]+) parameters")));
   const std::string figure = std::regex_replace(said[1].str(), std::regex(","), "");
 
-  EXPECT_THAT(run("plumbline-reference run.toml --check").said, HasSubstr(figure + " parameters"));
+  EXPECT_THAT(run("plumbline-reference run.toml --check").output, HasSubstr(figure + " parameters"));
 }
 
 TEST_F(TrainingPage, CommandsTrainAndGoOnElsewhereWithTheBitsOfOneDevice) {
@@ -106,19 +106,19 @@ TEST_F(TrainingPage, CommandsTrainAndGoOnElsewhereWithTheBitsOfOneDevice) {
   const Ended killed = run("{ exec " + each[0] +
                            " 2> said & }; p=$!; for i in $(seq 3000); do grep -q 'step 1' said && break; "
                            "sleep 0.05; done; kill -TERM $p; wait $p");
-  EXPECT_EQ(killed.code, saved_and_stopped) << killed.said << read_file(folder_ / "said");
+  EXPECT_EQ(killed.code, saved_and_stopped) << killed.output << read_file(folder_ / "said");
   const std::int64_t first = saved("checkpoints").at("steps");
   ASSERT_LT(first, 2000);
   for (const std::int64_t more : {1, 2}) {
     const std::int64_t steps = first + more;
     const Ended resumed = run(each[static_cast<std::size_t>(more)] + " --stop-after " + std::to_string(steps));
-    EXPECT_EQ(resumed.code, 0) << resumed.said;
+    EXPECT_EQ(resumed.code, 0) << resumed.output;
     EXPECT_EQ(saved("checkpoints").at("steps"), steps);
   }
 
   const Ended whole =
       run("plumbline-reference run.toml --quiet --checkpoint whole --stop-after " + std::to_string(first + 2));
-  ASSERT_EQ(whole.code, 0) << whole.said;
+  ASSERT_EQ(whole.code, 0) << whole.output;
   EXPECT_EQ(saved("checkpoints").at("digests"), saved("whole").at("digests"));
 }
 

@@ -68,7 +68,7 @@ TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
   const Ended ended = on_three_ranks(run + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("unknown key train.lerning_rate; did you mean learning_rate?"));
+  EXPECT_THAT(ended.output, SaysOnce("unknown key train.lerning_rate; did you mean learning_rate?"));
   EXPECT_TRUE(record_is_free());
 }
 
@@ -82,8 +82,8 @@ TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
       PLUMBLINE_MPI_COMMAND " " + testing::with_another_rank_1(training(good), training(bad)), folder_.path());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("plumbline-pipeline: rank 1: " + bad + ":"));
-  EXPECT_THAT(ended.said, SaysOnce("unknown key train.lerning_rate"));
+  EXPECT_THAT(ended.output, SaysOnce("plumbline-pipeline: rank 1: " + bad + ":"));
+  EXPECT_THAT(ended.output, SaysOnce("unknown key train.lerning_rate"));
   EXPECT_TRUE(record_is_free());
 }
 
@@ -96,7 +96,7 @@ TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
                                       folder_.path());
 
   EXPECT_EQ(ended.code, 3);
-  EXPECT_THAT(ended.said,
+  EXPECT_THAT(ended.output,
               SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes, each alone in its MPI world: "
                        "they run with "));
   EXPECT_TRUE(record_is_free());
@@ -106,7 +106,7 @@ TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
   const Ended ended = on_three_ranks("--recrod /nowhere");
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("--recrod"));
+  EXPECT_THAT(ended.output, SaysOnce("--recrod"));
 }
 
 TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
@@ -119,12 +119,12 @@ TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
   const Ended three = on_three_ranks(run + record()), one = on_one(run + record());
 
   EXPECT_EQ(three.code, 3);
-  EXPECT_THAT(three.said, SaysOnce("this machine, for all 3 ranks, has "));
-  EXPECT_THAT(three.said, SaysOnce(" of memory free, and the plan is at least 5."));
+  EXPECT_THAT(three.output, SaysOnce("this machine, for all 3 ranks, has "));
+  EXPECT_THAT(three.output, SaysOnce(" of memory free, and the plan is at least 5."));
   EXPECT_TRUE(record_is_free());
   EXPECT_EQ(one.code, 3);
-  EXPECT_THAT(one.said, SaysOnce("this machine has "));
-  EXPECT_THAT(one.said, SaysOnce("the plan for the run is at least 5."));
+  EXPECT_THAT(one.output, SaysOnce("this machine has "));
+  EXPECT_THAT(one.output, SaysOnce("the plan for the run is at least 5."));
 }
 
 TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
@@ -133,7 +133,7 @@ TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
   const Ended ended = on_three_ranks(run + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce(run + ": pipeline.balance = [2, 1, 1] adds up to 4 layers, the model has 5"));
+  EXPECT_THAT(ended.output, SaysOnce(run + ": pipeline.balance = [2, 1, 1] adds up to 4 layers, the model has 5"));
   EXPECT_TRUE(record_is_free());
 }
 
@@ -145,7 +145,8 @@ TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
 
   for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("model.embed_tokens.weight: by the config its shape is [512x64], found [128x64]"));
+    EXPECT_THAT(ended.output,
+                SaysOnce("model.embed_tokens.weight: by the config its shape is [512x64], found [128x64]"));
     EXPECT_TRUE(record_is_free());
   }
 }
@@ -157,7 +158,7 @@ TEST_F(Refusal, FolderOfAnotherRunStaysAsItIs) {
 
   for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("is not empty, so it may hold another run"));
+    EXPECT_THAT(ended.output, SaysOnce("is not empty, so it may hold another run"));
   }
   EXPECT_EQ(read_file(folder_ / "record" / "manifest.json"), "another run's");
 }
@@ -172,8 +173,9 @@ TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
   const Ended ended = on_three_ranks(run + " --schedule " + file.string() + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
-                                   "position 1), which needs 0F1, before which rank 0 must get past 0B0"));
+  EXPECT_THAT(ended.output,
+              SaysOnce("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
+                       "position 1), which needs 0F1, before which rank 0 must get past 0B0"));
   EXPECT_TRUE(record_is_free());
 }
 
@@ -188,7 +190,7 @@ TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
     const Ended ended = on_three_ranks(run + options + record());
 
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce(words));
+    EXPECT_THAT(ended.output, SaysOnce(words));
     EXPECT_TRUE(record_is_free());
   }
 }
@@ -200,7 +202,7 @@ TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
   for (const Ended& ended :
        {on_three_ranks(run + " --quiet --record /proc/record"), on_one(run + " --quiet --record /proc/record")}) {
     EXPECT_EQ(ended.code, 3);
-    EXPECT_THAT(ended.said, SaysOnce("/proc/record"));
+    EXPECT_THAT(ended.output, SaysOnce("/proc/record"));
   }
 }
 
@@ -213,7 +215,7 @@ TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
     const Ended ended = end_of(command + options);
 
     EXPECT_EQ(ended.code, 3);
-    EXPECT_THAT(ended.said, SaysOnce("LibTorch 2.9.1 is loaded, but this program was compiled for "));
+    EXPECT_THAT(ended.output, SaysOnce("LibTorch 2.9.1 is loaded, but this program was compiled for "));
     EXPECT_TRUE(record_is_free());
   }
 }
@@ -227,34 +229,34 @@ TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndS
               sweep = end_of(other + "sweep " + testing::fixtures_path() + "/sweeps/quick.toml --out " +
                              (folder_ / "sweep").string());
   EXPECT_EQ(doctor.code, 3);
-  EXPECT_THAT(doctor.said, ::testing::HasSubstr(words));
-  EXPECT_THAT(doctor.said, ::testing::HasSubstr("remove the other LibTorch from LD_LIBRARY_PATH"));
+  EXPECT_THAT(doctor.output, ::testing::HasSubstr(words));
+  EXPECT_THAT(doctor.output, ::testing::HasSubstr("remove the other LibTorch from LD_LIBRARY_PATH"));
   EXPECT_EQ(sweep.code, 1);  // no case was run
-  EXPECT_THAT(sweep.said, ::testing::HasSubstr(words));
+  EXPECT_THAT(sweep.output, ::testing::HasSubstr(words));
 }
 
 // The CUDA build's own refusals are in tests/gpu.
 TEST_F(Refusal, GpusAskedOfACpuBuildNameTheOtherBuild) {
-  if (on_one("--capabilities").said.find("\"built\": true") != std::string::npos)
+  if (on_one("--capabilities").output.find("\"built\": true") != std::string::npos)
     GTEST_SKIP() << "this is no CPU build";
   const auto run = run_file({});
 
   for (const Ended& ended :
        {on_three_ranks(run + " --device cuda" + record()), on_one(run + " --device cuda" + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("this is a CPU build; make cuda builds one that can use GPUs"));
+    EXPECT_THAT(ended.output, SaysOnce("this is a CPU build; make cuda builds one that can use GPUs"));
     EXPECT_TRUE(record_is_free());
   }
 }
 
 TEST_F(Refusal, NcclAskedOfACpuBuildNamesTheTransportsThereAre) {
-  if (on_one("--capabilities").said.find("\"built\": true") != std::string::npos)
+  if (on_one("--capabilities").output.find("\"built\": true") != std::string::npos)
     GTEST_SKIP() << "this is no CPU build";
 
   const Ended ended = on_three_ranks(run_file({}) + " --transport nccl" + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("transport \"nccl\" is not in this build; it has mpi, threads; make cuda"));
+  EXPECT_THAT(ended.output, SaysOnce("transport \"nccl\" is not in this build; it has mpi, threads; make cuda"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class SavedAndStopped : public ::testing::Test {
   }
   void succeeds(const std::string& command) const {
     const Ended ended = run(command);
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, 0) << ended.output;
   }
   /// Lets the command run until its folder has a first checkpoint, then sends the signal to it.
   Ended signalled(const std::string& command, const std::string& folder, const std::string& signal) const {
@@ -65,13 +65,13 @@ TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
   succeeds(reference_ + "whole");
 
   const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "INT");
-  EXPECT_EQ(one.code, stopped) << one.said;
-  EXPECT_THAT(one.said, HasSubstr("continue with --resume latest"));
+  EXPECT_EQ(one.code, stopped) << one.output;
+  EXPECT_THAT(one.output, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
   const std::int64_t first = steps("a");
 
   const Ended two = run(on_two_ranks_ + "a --resume latest");
-  EXPECT_EQ(two.code, 0) << two.said;
+  EXPECT_EQ(two.code, 0) << two.output;
   EXPECT_GT(steps("a"), first);
   EXPECT_EQ(steps("a"), 300);
   EXPECT_EQ(digests("a"), digests("whole"));
@@ -85,8 +85,8 @@ TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   for (const auto& [command, folder, signal] :
        {std::tuple(on_two_ranks_, std::string("a"), "USR1"), std::tuple(threads, std::string("b"), "TERM")}) {
     const Ended ended = signalled("exec " + command + folder + " --checkpoint-every 20", folder, signal);
-    EXPECT_EQ(ended.code, stopped) << ended.said;
-    EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
+    EXPECT_EQ(ended.code, stopped) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("continue with --resume latest"));
     ASSERT_LT(steps(folder), 300) << "it ended before the signal came";
 
     succeeds(reference_ + folder + " --resume latest");
@@ -105,7 +105,7 @@ TEST_F(SavedAndStopped, ByTheLineThatTheStartPrints) {
                             " --checkpoint-every 20 2> start & }; p=$!; for i in $(seq 3000); do [ -e " + folder +
                             "/latest ] && break; sleep 0.02; done; $(sed -n 's/^to save and stop: \\(kill -TERM "
                             "[0-9]*\\) on .*/\\1/p' start); wait $p");
-    EXPECT_EQ(ended.code, stopped) << ended.said;
+    EXPECT_EQ(ended.code, stopped) << ended.output;
     EXPECT_LT(steps(folder), 300) << "it ended before the signal came";
     EXPECT_THAT(read_file(folder_.path() / "start"),
                 AllOf(HasSubstr("stopped by a signal after"), Not(HasSubstr("done: "))));
@@ -116,13 +116,13 @@ TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
   std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
   const Ended ended = run(reference_ + "a --checkpoint-every 1");
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
-                                ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
+                                  ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
   EXPECT_GE(steps("a"), 1);
   const Ended unsaved =
       run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint b");
   EXPECT_EQ(unsaved.code, 1);
-  EXPECT_THAT(unsaved.said, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
+  EXPECT_THAT(unsaved.output, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
 }
 
 TEST_F(SavedAndStopped, ByRanksThatFailWhoSayWhyAndEndTheJobWithTheirCode) {
@@ -130,8 +130,8 @@ TEST_F(SavedAndStopped, ByRanksThatFailWhoSayWhyAndEndTheJobWithTheirCode) {
 
   const Ended ended = run(on_two_ranks_ + "a --checkpoint-every 1");
 
-  EXPECT_EQ(ended.code, 1) << ended.said;
-  EXPECT_THAT(ended.said, ContainsRegex("rank [01] ended the run: [^\n]*the gradients are not finite"));
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  EXPECT_THAT(ended.output, ContainsRegex("rank [01] ended the run: [^\n]*the gradients are not finite"));
   EXPECT_GE(steps("a"), 1);
 }
 
@@ -177,9 +177,10 @@ TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
   // A file may have 64 KiB: checkpoint.json has, the weights have not.
   const Ended ended = run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume latest");
 
-  EXPECT_EQ(ended.code, 3) << "what it trained is kept nowhere: " << ended.said;
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),
-                                HasSubstr("warning: no checkpoint after step 299: "), HasSubstr("are lost")));
+  EXPECT_EQ(ended.code, 3) << "what it trained is kept nowhere: " << ended.output;
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),
+                    HasSubstr("warning: no checkpoint after step 299: "), HasSubstr("are lost")));
   EXPECT_TRUE(fs::exists(folder_.path() / kept)) << "the last one stays";
   EXPECT_FALSE(fs::exists(folder_.path() / "a/step-00000300.partial"));
 }

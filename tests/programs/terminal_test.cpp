@@ -69,7 +69,7 @@ TEST_F(Terminal, ASweepThatHolds) {
   const Ended ended = sweep("");
 
   EXPECT_EQ(ended.code, 0);
-  expect_golden("green", ended.said);
+  expect_golden("green", ended.output);
 }
 
 // One bit of an activation is flipped. The commits of the programs are no matter: a working tree's may differ.
@@ -85,7 +85,7 @@ TEST_F(Terminal, ASweepThatDoesNotHold) {
   const Ended ended = sweep("--trainers trainers --cells '*-w2'");
 
   EXPECT_EQ(ended.code, 1);
-  expect_golden("red", ended.said);
+  expect_golden("red", ended.output);
 }
 
 TEST_F(Terminal, ASweepThatIsInterrupted) {
@@ -94,7 +94,7 @@ TEST_F(Terminal, ASweepThatIsInterrupted) {
   const Ended ended = sweep("", "script -qec 'stty cols 80; %' /dev/null < /dev/null");
 
   EXPECT_EQ(ended.code, 3);
-  expect_golden("interrupted", as_shown(ended.said));
+  expect_golden("interrupted", as_shown(ended.output));
 }
 
 }  // namespace

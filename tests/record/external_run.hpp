@@ -37,7 +37,7 @@ inline void complete_external_step(ExternalRecord& record) {
   record.end_step();
 }
 
-/// The rows that `tell` writes in the first step of a rank; the run ends there.
+/// The rows that `tell` writes in the first step of a rank, which is also the last.
 template <typename Tell>
 RankRecord external_rows(const ExternalRun& run, std::int64_t rank, Tell tell) {
   const TemporaryFolder folder;

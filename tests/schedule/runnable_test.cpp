@@ -30,7 +30,7 @@ class Runnable : public ::testing::Test {
   std::string fault(const ScheduleRequest& asked) const {
     return message_of<Expected>([&] { make_runnable(asked); });
   }
-  /// Of a file for 2 ranks and 4 microbatches.
+  /// The error for a file for 2 ranks and 4 microbatches.
   std::string fault(const std::string& text) const { return fault(request(text, 2, 4)); }
 
   testing::TemporaryFolder folder_;

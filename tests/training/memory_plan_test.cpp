@@ -78,7 +78,7 @@ TEST(MemoryPlanTest, SavedBytesMatchTheClosedForms) {
   EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
   EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat, Recompute::none, 17),
             2 * 4 * n * (6 * h + 4 * a + 4 * i + c.heads * 17 + 2))
-      << "attention as matrix products";
+      << "attention computed as matrix products";
 }
 
 TEST(MemoryPlanTest, OnAGpuAttentionInFloat32KeepsItsSoftmax) {
@@ -108,7 +108,7 @@ TEST(MemoryPlanTest, RecomputedLayersKeepTheirInput) {
   train.recompute = recompute;
   EXPECT_EQ(plan_backward(c, {1, 6}, n, train), layer - 4 * n * h + of_layer);
   EXPECT_EQ(plan_backward(c, {0, 8}, n, train), std::max(layer - 4 * n * h + of_layer - rest, of_head));
-  EXPECT_EQ(plan_backward(c, {6, 8}, n, train), of_head) << "no layer";
+  EXPECT_EQ(plan_backward(c, {6, 8}, n, train), of_head) << "the stage has no layer";
 }
 
 TEST(MemoryPlanTest, OneDeviceUsesTheLargestPaddedMicrobatch) {

@@ -45,7 +45,7 @@ struct Updated {
   StepObserver nobody;
 };
 
-/// Named by the error that it throws.
+/// The parameter that the error names.
 std::string first_in(const std::function<void()>& body) {
   try {
     body();
