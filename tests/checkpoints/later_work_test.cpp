@@ -155,18 +155,18 @@ TEST_F(LaterWork, ADamagedNewestIsSetAside) {
 
 TEST_F(LaterWork, CheckReportsLaterWork) {
   train(in("c"));
-  const auto asked = [&](const CheckpointOptions& options) {
+  const auto check = [&](const CheckpointOptions& options) {
     auto run = load_run(run_file(), {});
     options.use_in(run, true);
     check_inputs(run, {});
   };
-  EXPECT_THAT(error_of<InputError>([&] { asked(in("c")); }), HasSubstr("but this run starts at step 0"));
-  EXPECT_THAT(error_of<InputError>([&] { asked(in("c", step("c", 8))); }), HasSubstr("holds step-00000012, but"));
-  EXPECT_NO_THROW(asked(in("c", "latest")));
-  EXPECT_NO_THROW(asked(in("c", step("c", 12))));
+  EXPECT_THAT(error_of<InputError>([&] { check(in("c")); }), HasSubstr("but this run starts at step 0"));
+  EXPECT_THAT(error_of<InputError>([&] { check(in("c", step("c", 8))); }), HasSubstr("holds step-00000012, but"));
+  EXPECT_NO_THROW(check(in("c", "latest")));
+  EXPECT_NO_THROW(check(in("c", step("c", 12))));
   CheckpointOptions setting_aside = in("c");
   setting_aside.discard_later = true;
-  EXPECT_NO_THROW(asked(setting_aside));
+  EXPECT_NO_THROW(check(setting_aside));
 }
 
 TEST_F(LaterWork, DiscardingNeedsAFolder) {

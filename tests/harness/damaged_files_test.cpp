@@ -71,11 +71,11 @@ TEST_F(DamagedFiles, SchedulesAreAcceptedOrRefused) {
     const ImportedSchedule imported = import_schedule(path, {});
     static_cast<void>(check_imported(imported, "mpi"));
   });
-  ScheduleRequest asked;
-  asked.schedule = path.string();
-  asked.ranks = 2;
-  asked.microbatches = 4;
-  expect_taken_or_refused(path, 400, [&] { make_runnable(asked); });
+  ScheduleRequest requested;
+  requested.schedule = path.string();
+  requested.ranks = 2;
+  requested.microbatches = 4;
+  expect_taken_or_refused(path, 400, [&] { make_runnable(requested); });
 }
 
 TEST_F(DamagedFiles, TablesAreAcceptedOrRefused) {

@@ -26,15 +26,15 @@ struct Way {
 constexpr Way ways[] = {
     {"killed", "the rank kills itself by SIGKILL"},
     {"stopped", "the rank stops itself by SIGSTOP"},
-    {"hangs", "the rank sleeps for ever"},
-    {"spins", "the rank computes for ever"},
-    {"throws", "the rank throws an exception that the trainer does not know"},
-    {"leaves", "the rank leaves with exit code 0, saying nothing"},
-    {"slow", "harmless: the rank takes a second longer"},
+    {"hangs", "the rank sleeps forever"},
+    {"spins", "the rank computes forever"},
+    {"throws", "the rank throws an exception unknown to the trainer"},
+    {"leaves", "the rank exits with code 0 without a message"},
+    {"slow", "equivalent change: the rank takes a second longer"},
 };
 constexpr const char* places[] = {"start", "forward", "backward", "receive", "update", "end", "finalize"};
 
-/// What befalls this process in MPI_Finalize, behind its record; empty where nothing does.
+/// What happens to this process in MPI_Finalize, after its record is complete; empty: nothing.
 std::string way_of_finalize;
 
 [[noreturn]] void sleep_for_ever() {
@@ -47,7 +47,7 @@ std::string way_of_finalize;
 }
 
 void befall(const std::string& way) {
-  // For who measures how long it takes to be noticed; CLOCK_MONOTONIC is one clock in all processes.
+  // For tests that measure how long it takes until this is noticed; CLOCK_MONOTONIC is the same in all processes.
   const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
   std::fprintf(stderr, "befell at %.6f\n", now.count());
   if (way == "killed") raise(SIGKILL);
@@ -65,7 +65,7 @@ std::pair<std::string, std::string> parts_of(const std::string& id) {
   return {id.substr(first + 1, last - first - 1), id.substr(last + 1)};
 }
 
-/// What befalls the rank does so within its wait for a message.
+/// Disturbs the rank while it waits for a message.
 class DisturbedReceive : public ForwardingTransport {
  public:
   DisturbedReceive(Transport& inner, std::string way, const std::int64_t& step, std::int64_t struck)
@@ -129,7 +129,7 @@ class Disturbance : public Seams {
 
 const std::vector<KnownFault>& disturbances() {
   static const std::vector<KnownFault> all = [] {
-    static std::deque<std::string> texts;  // whose places do not change
+    static std::deque<std::string> texts;  // addresses of its elements do not change
     std::vector<KnownFault> made;
     for (const Way& way : ways) {
       for (const char* place : places) {
@@ -153,7 +153,7 @@ void befall_in_finalize() {
 
 }  // namespace plumbline::mutant
 
-/// In front of MPI's own, by its profiling interface.
+/// Replaces MPI's own function, through its profiling interface.
 extern "C" int MPI_Finalize() {
   plumbline::mutant::befall_in_finalize();
   return PMPI_Finalize();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport that hands everything on: what the faulty ones are made from.
+// A transport that forwards all calls, the base of the faulty ones.
 #pragma once
 
 #include <functional>
@@ -46,7 +46,7 @@ class ForwardingTransport : public Transport {
   Transport& inner_;
 };
 
-/// A message whose wait is done by `wait`, which is given the message.
+/// A message whose wait calls `wait` with the message.
 class ForwardingMessage : public MessageInProgress {
  public:
   using Wait = std::function<at::Tensor(Pending& inner)>;

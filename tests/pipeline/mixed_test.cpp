@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mixed precision under every schedule: bit-identical to the reference, and judged for masters, copies and bytes.
+// Mixed precision under every schedule: bit-identical to the reference, and the judge checks masters, copies and bytes.
 #include <gmock/gmock.h>
 
 #include <filesystem>

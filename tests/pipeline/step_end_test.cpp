@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// If two ranks hold the tied weight: their copies are compared, and their waits and sums are recorded.
+// When two ranks hold the tied weight, they compare their copies, and the record has their waits and sums.
 #include <ATen/Tensor.h>
 #include <gmock/gmock.h>
 
@@ -31,9 +31,9 @@ class TiedCopies : public ::testing::Test {
         "run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
                         "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
                         "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n" + keys + "[record]\nlevel = \"dump\"\n");
-    PipelineOptions asked = options(run, folder_ / "r", 2, "1f1b");
-    asked.make_transports = watched(around_);
-    return train_pipeline(asked);
+    PipelineOptions requested = options(run, folder_ / "r", 2, "1f1b");
+    requested.make_transports = watched(around_);
+    return train_pipeline(requested);
   }
   std::filesystem::path rank(std::int64_t number) const { return folder_ / "r" / rank_folder(number); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads' transports, with what a test does around their calls.
+// The threads' transports, with callbacks of a test around their calls.
 #pragma once
 
 #include <ATen/Tensor.h>
@@ -21,7 +21,7 @@ struct Around {
   /// Before these calls, by their names, and as "ended_batch" after end_batch.
   std::function<void(int rank, const std::string& call)> call = [](int, const std::string&) {};
   std::function<void(int rank, const MessageHeader& header)> before_message = [](int, const MessageHeader&) {};
-  /// Of a message that is received.
+  /// Before the wait for a received message.
   std::function<void(int rank, const MessageHeader& header)> before_wait = [](int, const MessageHeader&) {};
   std::function<void(int rank, at::Tensor& tensor)> received_tensor = [](int, at::Tensor&) {};
 };

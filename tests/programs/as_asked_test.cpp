@@ -99,8 +99,8 @@ struct BothAlike {
   const char* item;
 };
 
-void PrintTo(const BothAlike& asked, std::ostream* out) {
-  *out << asked.edit;
+void PrintTo(const BothAlike& requested, std::ostream* out) {
+  *out << requested.edit;
 }
 
 class AskedOfBoth : public Asked, public ::testing::WithParamInterface<BothAlike> {};

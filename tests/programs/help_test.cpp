@@ -195,18 +195,18 @@ TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
 // What zsh would ask its own functions for.
 TEST_F(Completion, OfZshIsTheSame) {
   if (run("command -v zsh").code != 0) GTEST_SKIP() << "zsh is not installed (apt-get install zsh)";
-  const auto asked = [&](const std::string& words, int current) {
+  const auto completions = [&](const std::string& words, int current) {
     folder_.file("try.zsh",
                  "compadd() { print -r -- \"${@[2,-1]}\"; }\n_files() { print files $@; }\nwords=(plumbline " + words +
                      ")\nCURRENT=" + std::to_string(current) + "\neval \"$(plumbline --completion zsh)\"\n");
     return run("zsh -f try.zsh").output;
   };
 
-  EXPECT_THAT(asked("schedule sh", 3), HasSubstr("list show check"));
-  EXPECT_THAT(asked("schedule show --sch", 4), HasSubstr("--schedule --ranks"));
-  EXPECT_EQ(asked("sweep a.toml --keep f", 5), "all failures\n");
-  EXPECT_EQ(asked("sweep --out x", 4), "files -/\n");
-  EXPECT_EQ(asked("sweep s", 3), "files\n");
+  EXPECT_THAT(completions("schedule sh", 3), HasSubstr("list show check"));
+  EXPECT_THAT(completions("schedule show --sch", 4), HasSubstr("--schedule --ranks"));
+  EXPECT_EQ(completions("sweep a.toml --keep f", 5), "all failures\n");
+  EXPECT_EQ(completions("sweep --out x", 4), "files -/\n");
+  EXPECT_EQ(completions("sweep s", 3), "files\n");
 }
 
 }  // namespace

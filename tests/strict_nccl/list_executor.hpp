@@ -24,7 +24,7 @@ class ListExecutor {
  public:
   using Times = std::map<ActionType, std::chrono::microseconds>;
 
-  /// `kept`: what kernels compute, kept until the world is destroyed; a failed rank leaves some.
+  /// `kept`: keeps the results of kernels until the world is destroyed, since a failed rank leaves some in use.
   ListExecutor(StrictWorld& world, Transport& transport, const Schedule& schedule, std::vector<at::Tensor>& kept,
                const Times& times)
       : world_(world), transport_(transport), placement_(schedule.placement), kept_(kept), times_(times) {}
@@ -145,7 +145,7 @@ class ListExecutor {
   Placement placement_;
   std::map<Key, at::Tensor> made_;
   std::map<Key, Pending> coming_;
-  std::map<Key, Input> inputs_;  ///< of forward passes, until the backward pass
+  std::map<Key, Input> inputs_;  ///< of forward passes, kept until the backward pass
   std::vector<at::Tensor>& kept_;
   const Times& times_;
 };
@@ -154,7 +154,7 @@ struct ListsOutcome : Outcome {
   std::vector<Computed> computed;  ///< by rank
 };
 
-/// All ranks of the lists. `times`: of each type of action.
+/// Runs the lists on all ranks. `times`: duration of each type of action.
 inline ListsOutcome run_lists(const Schedule& lowered, bool tied, RunOptions options,
                               const ListExecutor::Times& times = {}) {
   std::vector<std::vector<at::Tensor>> kept(lowered.ranks.size());

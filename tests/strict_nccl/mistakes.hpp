@@ -69,7 +69,7 @@ class JoinedDirections : public ForwardingNccl {
   }
 
  private:
-  /// Whether this call is the first that closes it: the two directions are aborted by two threads.
+  /// Whether this call is the first to close it, since two threads abort the two directions.
   bool close() { return joined_.exchange(NcclCommunicator::none) != NcclCommunicator::none; }
 
   std::atomic<NcclCommunicator> joined_ = NcclCommunicator::none;

@@ -89,10 +89,10 @@ Manifest plain_manifest() {
 // What was asked for decides, whatever the candidate did in its place: else a candidate could ask itself out of a
 // check.
 TEST(Applicability, FollowsFromTheRequestBeforeTheCandidate) {
-  CellPlan asked;
-  asked.request.emplace();
-  asked.request->first_step = 2;
-  EXPECT_FALSE(not_applicable("resume", asked, plain_manifest()));
+  CellPlan requested;
+  requested.request.emplace();
+  requested.request->first_step = 2;
+  EXPECT_FALSE(not_applicable("resume", requested, plain_manifest()));
 }
 
 TEST(Applicability, FollowsFromTheCandidateWithoutARequest) {

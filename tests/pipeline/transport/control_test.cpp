@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 
-/// Rank 1 of two. `incoming` is what rank 0 sends, message by message; sent data is read when the message ends, as an
+/// Rank 1 of two. `incoming` has the messages that rank 0 sends. Sent data is read when the message ends, as an
 /// endpoint may do.
 class ScriptedEndpoint : public Endpoint {
  public:
@@ -202,7 +202,7 @@ TEST_F(ControlMessages, RefuseToSendAnInvalidTensor) {
   EXPECT_NO_THROW(control_.send_tensor(0, at::ones({1, 1, 1, 1})));
 }
 
-// The endpoint reads the bytes until the message has completed; afterwards nothing holds the memory.
+// The endpoint reads the bytes until the message has completed; afterwards nothing keeps the memory.
 TEST_F(ControlMessages, HoldATensorOnlyWhileInProgress) {
   at::Tensor tensor = weight();
   std::vector<std::size_t> holders;

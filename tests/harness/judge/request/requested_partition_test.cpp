@@ -22,10 +22,11 @@ ExpectedModel model_of(std::int64_t layers, std::int64_t vocabulary = 8) {
 }
 
 /// Layers of each stage; that every unit stands once and in order is asserted.
-std::vector<std::int64_t> layers_of(const ExpectedModel& model, const RequestedPartition& asked, std::int64_t stages) {
+std::vector<std::int64_t> layers_of(const ExpectedModel& model, const RequestedPartition& requested,
+                                    std::int64_t stages) {
   std::vector<std::int64_t> counts;
   std::vector<std::string> all;
-  for (const auto& units : requested_partition(model, asked, stages, {8, 8})) {
+  for (const auto& units : requested_partition(model, requested, stages, {8, 8})) {
     counts.push_back(std::ranges::count_if(units, is_layer));
     all.insert(all.end(), units.begin(), units.end());
   }

@@ -40,8 +40,8 @@ struct Ring {
 
 TEST(TokenSource, RowsFollowOneAnotherAcrossFilesStepsAndTheEnd) {
   const Ring ring;
-  const std::vector<RequestedMicrobatch> asked = {{{3, 1}, false}, {{2, 2}, false}};  // 8 tokens a step
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{3, 1}, false}, {{2, 2}, false}};  // 8 tokens a step
+  TokenSource source(ring.data, requested);
 
   const auto id = [&](std::int64_t position) { return ring.id(position); };
   EXPECT_EQ(source.data_digest(0, 0), digest_of({id(0), id(1), id(2), id(3), 0, 0,  //
@@ -57,8 +57,8 @@ TEST(TokenSource, AnIgnoredTokenIsAnIdButNoLabel) {
   for (const std::int64_t position : {1, 3, 6}) bytes[static_cast<std::size_t>(ring.id(position))] = '\1';
   ring.data.ignore = {ring.folder.file("first.bin", bytes.substr(0, 3)), ring.folder.file("rest.bin", bytes.substr(3))};
   ring.data.ignore_sizes = {3, 7};
-  const std::vector<RequestedMicrobatch> asked = {{{3, 1}, false}, {{2, 2}, false}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{3, 1}, false}, {{2, 2}, false}};
+  TokenSource source(ring.data, requested);
 
   const auto id = [&](std::int64_t position) { return ring.id(position); };
   EXPECT_EQ(source.data_digest(0, 0), digest_of({id(0), id(1), id(2), id(3), 0, 0,  //
@@ -68,17 +68,17 @@ TEST(TokenSource, AnIgnoredTokenIsAnIdButNoLabel) {
   EXPECT_EQ(source.valid_tokens(0, 1), 3);
 
   ring.data.ignore_sizes = {3, 8};
-  EXPECT_THROW(TokenSource(ring.data, asked), InputError);
+  EXPECT_THROW(TokenSource(ring.data, requested), InputError);
   ring.data.ignore.pop_back();
   ring.data.ignore_sizes.pop_back();
-  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, asked); }),
+  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, requested); }),
               HasSubstr("data.ignore has 3 bytes for 10 tokens"));
 }
 
 TEST(TokenSource, AMaskedMicrobatchHasItsIdsAndNoLabel) {
   const Ring ring(7);
-  const std::vector<RequestedMicrobatch> asked = {{{2}, true}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{2}, true}};
+  TokenSource source(ring.data, requested);
 
   EXPECT_EQ(source.data_digest(0, 0), digest_of({ring.id(0), ring.id(1), -100, -100}, 1, 2));
 
@@ -92,8 +92,8 @@ TEST(TokenSource, SixteenBitIdsAreLittleEndian) {
   ring.data.files = {ring.folder.file("c.bin", std::string("\1\2\1\2", 4))};
   ring.data.sizes = {4};
   ring.data.format = "uint16";
-  const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{1}, false}};
+  TokenSource source(ring.data, requested);
 
   EXPECT_EQ(source.data_digest(0, 0), digest_of({513, 513}, 1, 1));
 }
@@ -177,9 +177,9 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
   Ring ring;
   ring.data.shuffle = "windows";
   const auto fits = [&](std::int64_t longest) {
-    const std::vector<RequestedMicrobatch> asked = {{{1}, false}, {{longest}, false}};
+    const std::vector<RequestedMicrobatch> requested = {{{1}, false}, {{longest}, false}};
     try {
-      TokenSource source(ring.data, asked);
+      TokenSource source(ring.data, requested);
       return source.data_digest(0, 1);
     } catch (const InputError& error) {
       return std::string(error.what());
@@ -192,8 +192,8 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
 TEST(TokenSource, WindowsAreAsLongAsTheLongestRowOfAll) {
   Ring ring;
   ring.data.shuffle = "windows";
-  const std::vector<RequestedMicrobatch> asked = {{{2, 9}, false}};
-  EXPECT_EQ(TokenSource(ring.data, asked).data_digest(0, 0),
+  const std::vector<RequestedMicrobatch> requested = {{{2, 9}, false}};
+  EXPECT_EQ(TokenSource(ring.data, requested).data_digest(0, 0),
             digest_of({0, 1, 0,    0,    0,    0,    0,    0,    0,    0, 1, 2, 3, 4, 5, 6, 7, 8,  //
                        1, 2, -100, -100, -100, -100, -100, -100, -100, 1, 2, 3, 4, 5, 6, 7, 8, 9},
                       2, 9))
@@ -209,8 +209,8 @@ TEST(TokenSource, AnEpochHasEachWindowOnce) {
     ring.data.files = {ring.folder.file("windows.bin", bytes)};
     ring.data.sizes = {windows + 1};
     ring.data.shuffle = "windows";
-    const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
-    TokenSource source(ring.data, asked);
+    const std::vector<RequestedMicrobatch> requested = {{{1}, false}};
+    TokenSource source(ring.data, requested);
     std::vector<std::multiset<std::string>> epochs(3);
     std::vector<std::vector<std::string>> order(3);
     std::multiset<std::string> all;
@@ -230,8 +230,8 @@ TEST(TokenSource, AnEpochHasEachWindowOnce) {
 TEST(TokenSource, AWindowNeedsItsLastLabel) {
   Ring ring;
   ring.data.shuffle = "windows";
-  const std::vector<RequestedMicrobatch> asked = {{{5}, false}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{5}, false}};
+  TokenSource source(ring.data, requested);
 
   for (const std::int64_t step : {0, 1, 2}) {  // of 10 tokens the first 6: the other 4 are no window
     EXPECT_EQ(source.data_digest(step, 0), digest_of({0, 1, 2, 3, 4, 1, 2, 3, 4, 5}, 1, 5)) << step;
@@ -240,9 +240,9 @@ TEST(TokenSource, AWindowNeedsItsLastLabel) {
 
 TEST(TokenSource, ChangedFilesAreNamed) {
   const auto refusal = [](const RequestedData& data) -> std::string {
-    const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
+    const std::vector<RequestedMicrobatch> requested = {{{1}, false}};
     try {
-      TokenSource source(data, asked);
+      TokenSource source(data, requested);
     } catch (const InputError& error) {
       return error.what();
     }

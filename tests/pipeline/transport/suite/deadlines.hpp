@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message that never arrives is named when its deadline passes; a slow one arrives. And invalid uses of a transport.
+// When a deadline passes, the error names the missing message; a slow message arrives. And invalid uses of a transport.
 #pragma once
 
 #include <ATen/ops/equal.h>
