@@ -18,7 +18,7 @@ class ForwardingTransport : public Transport {
   int size() const override { return inner_.size(); }
   void enter_steps() override { inner_.enter_steps(); }
   void leave_steps() override { inner_.leave_steps(); }
-  void carry_request(std::function<bool()> asked) override { inner_.carry_request(std::move(asked)); }
+  void carry_request(std::function<bool()> request) override { inner_.carry_request(std::move(request)); }
   bool request_carried() const override { return inner_.request_carried(); }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     return inner_.send(peer, header, std::move(payload));

@@ -125,9 +125,9 @@ ExternalRun empty_in_the_middle() {
 using Call = void (ExternalRecord::*)(std::int64_t, std::int64_t, std::int64_t, const TensorView&);
 
 /// The row that this call writes on that rank.
-template <typename Tell>
-BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, Tell tell) {
-  const auto rows = external_rows(run, rank, tell).boundaries;
+template <typename WriteRows>
+BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, WriteRows write_rows) {
+  const auto rows = external_rows(run, rank, write_rows).boundaries;
   EXPECT_EQ(rows.size(), 1U);
   return rows.empty() ? BoundaryRow{} : rows.front();
 }
@@ -149,8 +149,8 @@ TEST(ExternalBoundaries, ATensorNamesItsStagesAndPeer) {
         Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 2, 2, 1, 0, "receive"},
         Case{of_one_rank, 0, &ExternalRecord::handed_over, 0, 1, 0, 1, 0, "local"}}) {
     const BoundaryRow row =
-        boundary_of(run, rank, [&, &tell = call, &one = first, &other = second](ExternalRecord& record) {
-          (record.*tell)(one, other, 0, external_tensor);
+        boundary_of(run, rank, [&, &write_rows = call, &one = first, &other = second](ExternalRecord& record) {
+          (record.*write_rows)(one, other, 0, external_tensor);
         });
     EXPECT_EQ(row.from_stage, from);
     EXPECT_EQ(row.to_stage, to);

@@ -243,7 +243,7 @@ TEST_F(ExternalSteps, RefusesCallsOfAStepOutsideOfAStep) {
   complete_external_step(record);
 
   for (const auto& [name, call] : calls)
-    EXPECT_EQ(error_of<std::logic_error>([&, &tell = call] { tell(record); }),
+    EXPECT_EQ(error_of<std::logic_error>([&, &call_record = call] { call_record(record); }),
               name + " must be recorded between begin_step and end_step");
 }
 
@@ -258,17 +258,18 @@ TEST_F(ExternalSteps, RefusesTooManyStepsAndALateStart) {
 }
 
 TEST_F(ExternalSteps, RefusesLossesOfOtherMicrobatches) {
-  for (const std::vector<std::int64_t>& told : {std::vector<std::int64_t>{0}, {0, 2}, {-1, 2}, {0, 3, 1}, {-1, 0, 2}}) {
+  for (const std::vector<std::int64_t>& microbatches :
+       {std::vector<std::int64_t>{0}, {0, 2}, {-1, 2}, {0, 3, 1}, {-1, 0, 2}}) {
     const TemporaryFolder folder;
     ExternalRun run = external_run();
     run.microbatches = 3;
     ExternalRecord record(folder / "record", run);
     record.begin_step(0.1);
     for (int i = 0; i < 3; ++i) record.microbatch({1, 1, 1, ""});
-    for (const std::int64_t microbatch : told) record.loss(microbatch, 1);
+    for (const std::int64_t microbatch : microbatches) record.loss(microbatch, 1);
 
     EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("losses of")))
-        << ::testing::PrintToString(told);
+        << ::testing::PrintToString(microbatches);
   }
 }
 

@@ -275,14 +275,14 @@ TEST_F(StreamedRecord, ARankThatSucceededNeedsADumpForEachStep) {
 TEST_F(StreamedRecord, DataDigestComesFromTheFirstRankThatHasOne) {
   write_sample(record);
   const std::string of_last = std::string(32, 'c');
-  const auto tell = [&](std::int64_t rank, const Json& digest) {
+  const auto write_exit = [&](std::int64_t rank, const Json& digest) {
     const Json json = {{"rank", rank}, {"status", "ok"}, {"code", 0}, {"data_digest", digest}};
     overwrite(record / ("rank-" + std::to_string(rank)) / "exit.json", json.dump());
   };
-  tell(2, of_last);
+  write_exit(2, of_last);
   EXPECT_EQ(read_record(record).manifest.data_digest, hash_hex(some_digest + some_digest)) << "rank 0's";
 
-  tell(0, nullptr);
+  write_exit(0, nullptr);
   EXPECT_EQ(read_record(record).manifest.data_digest, of_last);
   std::filesystem::remove(record / "rank-0/exit.json");
   EXPECT_EQ(read_record(record).manifest.data_digest, of_last);

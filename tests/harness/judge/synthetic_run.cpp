@@ -94,7 +94,7 @@ Kept kept(std::int64_t microbatch) {
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 
-/// A second implementation of the activation memory model, for F and B only; a split backward keeps nothing from I to
+/// A second implementation of the activation memory model, only for F and B; a split backward keeps nothing from I to
 /// W.
 std::int64_t action_peak(const std::vector<std::string>& units, const Action& action, std::int64_t& live) {
   if (units.empty()) return live + crossing_bytes(action.microbatch);
