@@ -57,13 +57,13 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     EXPECT_EQ(to_text(memory.outcome), "holds") << candidate << ": " << memory.reason;
     EXPECT_GT(memory.compared.at("gpu_rows"), 0);
     EXPECT_GT(memory.inspected.at("saved_cells"), 0);
-    // For a process with a GPU, nothing else is left out.
+    // For a process with a GPU, only this is left out.
     EXPECT_THAT(memory.reason,
                 ::testing::ContainsRegex("not inspected: growth of the processes' private memory [(][^()]*[)]$"));
     EXPECT_THAT(memory.measured, HasSubstr("requested from the allocator"));
   }
 
-  /// Of the first visible GPU.
+  /// A fraction of the first visible GPU.
   static std::string fraction_of_gpu(double bytes) {
     const Json devices = gpu_capabilities().at("devices");
     return std::to_string(bytes / devices.at(0).at("total_bytes").get<double>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs as users start them on GPUs, compared by `plumbline compare` with the reference on one GPU.
+// The programs started on GPUs as users do, and compared by `plumbline compare` with the reference on one GPU.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ class GpuRanks : public ::testing::Test {
     return in_folder(dtype + ".toml");
   }
 
-  /// The reference on one GPU, then the pipeline under each schedule, both dtypes: 0 ULP in all that is compared.
+  /// Runs the reference on one GPU, then the pipeline with each schedule, in both dtypes: 0 ULP in everything compared.
   void expect_same_bits(int ranks, const std::string& transport, const std::string& environment = "") {
     for (const std::string dtype : {"float32", "bfloat16"}) {
       const std::string run = run_file(dtype), reference = in_folder("reference-" + dtype);

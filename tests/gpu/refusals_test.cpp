@@ -39,7 +39,7 @@ class GpuRefusals : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-/// Expects the text exactly once, not once per rank.
+/// Contains the text exactly once, not once for each rank.
 MATCHER_P(SaysOnce, text, "") {
   const auto at = arg.find(text);
   return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
@@ -85,7 +85,7 @@ TEST_F(GpuRefusals, NcclWithoutGpusIsACommandLineError) {
 }
 
 // The CUDA module would add about 250 MB to every rank.
-TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
+TEST_F(GpuRefusals, TheCpuPathDoesNotLoadTheCudaLibraries) {
   const Ended ended = end_of("LD_DEBUG=files " + reference + " " + run + record());
 
   EXPECT_EQ(ended.code, 0);
@@ -95,7 +95,7 @@ TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
   EXPECT_THAT(ended.output, Not(HasSubstr("plumbline-gpu.so")));
 }
 
-TEST_F(GpuRefusals, OneHardwareQueueIsWarnedOf) {
+TEST_F(GpuRefusals, WarnsAboutASingleHardwareQueue) {
   const std::string warning = "warning: CUDA_DEVICE_MAX_CONNECTIONS=1 makes messages wait";
   EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=1 " + pipeline + " --capabilities").output, HasSubstr(warning));
   EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=8 " + pipeline + " --capabilities").output,

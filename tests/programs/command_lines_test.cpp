@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user sees of a command line: words that were probably meant, cells chosen by patterns, commands that run as
-// they are printed.
+// Command lines as a user sees them: suggestions for misspelled words, cases chosen by patterns, printed commands that
+// run unchanged.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -31,7 +31,7 @@ class CommandLine : public ::testing::Test {
   const std::string quick = fixtures_path() + "/sweeps/quick.toml";
 };
 
-TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
+TEST_F(CommandLine, SuggestsCommandsAndOptions) {
   const std::array<std::pair<std::string, std::string>, 5> mistakes = {{
       {"swep " + quick, "swep is not a command of plumbline; did you mean sweep?"},
       {"schedule shwo", "shwo is not a command of plumbline schedule; did you mean show?"},
@@ -48,7 +48,7 @@ TEST_F(CommandLine, MisspelledCommandsAndOptionsAreToldWithWhatWasProbablyMeant)
   }
 }
 
-TEST_F(CommandLine, AGroupOfCommandsAloneListsThem) {
+TEST_F(CommandLine, AGroupWithoutACommandListsItsCommands) {
   for (const std::string words : {"", "schedule", "record"}) {
     const Ended alone = plumbline(words), help = plumbline(words + " --help"), by_word = plumbline("help " + words);
 
@@ -65,7 +65,7 @@ TEST_F(CommandLine, AGroupOfCommandsAloneListsThem) {
   EXPECT_THAT(missing.output, HasSubstr("SWEEP.toml is required"));
 }
 
-TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {
+TEST_F(CommandLine, SuggestsKeysOfRunAndSweepFiles) {
   const auto sweep = folder_.file("sweep.toml", "wrold_sizes = [1]\n");
   const auto run = folder_.file(
       "run.toml", "[model]\nconfig = \"" + fixtures_path() + "/models/stories260k/config.json\"\n[data]\ntext = \"" +
@@ -81,8 +81,8 @@ TEST_F(CommandLine, MisspelledKeysOfRunAndSweepFilesToo) {
   EXPECT_THAT(in_run.output, HasSubstr("unknown key train.stepz; did you mean steps?"));
 }
 
-// Only what ends in .csv is a file: what lies in the working folder by the name of a schedule is not read.
-TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
+// Only names that end in .csv are files; a file in the working folder with the name of a schedule is not read.
+TEST_F(CommandLine, AScheduleIsAFileOnlyIfItEndsInCsv) {
   folder_.file("1f1b", "no schedule");
   fs::create_directory(folder_ / "zb-v");
   fs::create_directory(folder_ / "mine.csv");
@@ -102,7 +102,7 @@ TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
   EXPECT_THAT(here("circle.csv").output, HasSubstr("(plumbline schedule check circle.csv lists all)"));
 }
 
-TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
+TEST_F(CommandLine, ListNamesTheChosenCasesAndRefusesWhatARunWouldRefuse) {
   const Ended chosen = plumbline("sweep " + quick + " --list --cells '*-w3,*-afab-w1'");
   EXPECT_EQ(chosen.code, 0);
   EXPECT_THAT(chosen.output,
@@ -130,7 +130,7 @@ TEST_F(ReferenceCommandLine, CapabilitiesNameTheProgram) {
   EXPECT_EQ(parse_json("capabilities", reference("--capabilities").output).at("program"), "plumbline-reference");
 }
 
-TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
+TEST_F(ReferenceCommandLine, NamesWrongAndConflictingOptions) {
   const std::string exported = " --export " + (folder_ / "e").string();
   const std::array<std::pair<std::string, std::string>, 6> mistakes = {{
       {run + " --recrod r", "--recrod"},
@@ -149,7 +149,7 @@ TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
   }
 }
 
-TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
+TEST_F(ReferenceCommandLine, CheckAnswersAndWritesNothing) {
   const Ended lines = reference(run + " --check"), json = reference(run + " --check --json");
   const Ended wrong = reference(run + " --check --text /nowhere.txt"), alone = reference(run + " --json");
   fs::create_directories(folder_ / "taken/of-another-run");
@@ -165,12 +165,12 @@ TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
   EXPECT_EQ(answer.at("memory").at("ranks").size(), 1U);
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.output, AllOf(StartsWith("plumbline-reference: "), HasSubstr("/nowhere.txt")));
-  EXPECT_EQ(alone.code, 2) << "--json answers a --check";
+  EXPECT_EQ(alone.code, 2) << "--json needs --check";
   EXPECT_EQ(taken.code, 2);
   EXPECT_THAT(taken.output, HasSubstr("taken: is not empty"));
 }
 
-TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
+TEST_F(ReferenceCommandLine, AQuietRunPrintsNothingAndRecordsItsCommand) {
   const std::string arguments = run + record + " --quiet --without-split-backward";
 
   const Ended ended = reference(arguments);
@@ -186,7 +186,7 @@ TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
   for (const CsvRow& row : saved.rows) EXPECT_EQ(row.cells[saved.column("input_bytes")], "") << "not measured";
 }
 
-TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {
+TEST_F(CommandLine, ThePrintedCommandOfAFailedCaseFailsAgain) {
   const fs::path place = folder_ / "it's a $place";
   const auto script = [&](const std::string& name, const std::string& body) {
     const auto path = folder_.file("it's a $place/" + name, "#!/bin/bash\n" + body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The help of every command of every program, found through the help of the program itself; and tab completion.
+// The help of every command of every program, found through the program's own help, and tab completion.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Those that are indented below "Commands:"; a continuation is one line with what it continues.
+/// The entries that are indented under "Commands:"; a continuation belongs to its entry.
 std::vector<std::string> entries_of(const std::string& help, const std::string& title) {
   std::vector<std::string> entries;
   bool below = false, goes_on = false;
@@ -53,7 +53,7 @@ class Help : public ::testing::Test {
         "( cd " + folder_.path().string() + " && unset COLUMNS && PATH=" + bin() + ":$PATH && " + command + " )",
         folder_.path());
   }
-  /// Each is asked for once: starting LibTorch takes half a second.
+  /// Runs each help once, since starting LibTorch takes half a second.
   Ended help(const std::string& command) const {
     static std::map<std::string, Ended> kept;
     const auto found = kept.find(command);
@@ -77,7 +77,7 @@ class Help : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
+TEST_F(Help, EveryCommandHasUsageExamplesAndExitCodesIn80Columns) {
   for (const std::string& command : all_commands()) {
     const Ended help = this->help(command);
 
@@ -87,14 +87,14 @@ TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
     EXPECT_THAT(entries_of(help.output, "Exit code"),
                 AllOf(Contains(StartsWith("0  ")), Contains(StartsWith("2  ")), Contains(StartsWith("3  "))))
         << command;
-    EXPECT_THAT(help.output, Not(HasSubstr(" TEXT"))) << command << ": says what is given, not its type";
+    EXPECT_THAT(help.output, Not(HasSubstr(" TEXT"))) << command << ": must name the value, not its type";
     EXPECT_THAT(help.output, Not(HasSubstr("  \n"))) << command;
     for (const std::string& line : lines_of(help.output)) EXPECT_LE(line.size(), 80U) << command << ": " << line;
   }
 }
 
-// Run as it stands, without what is optional: what follows it are errors of files that are not there.
-TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
+// Runs each usage unchanged, without the optional parts; any later errors are about missing files.
+TEST_F(Help, TheProgramAcceptsUsagesAndExamples) {
   for (const std::string& command : all_commands()) {
     const std::string help = this->help(command).output;
     std::string usage = help.substr(7, help.find("\n\n") - 7);
@@ -110,7 +110,7 @@ TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
   }
 }
 
-TEST_F(Help, OfACommandThatThereIsNotIsARefusal) {
+TEST_F(Help, HelpOfAnUnknownCommandFails) {
   for (const std::string words : {"plumbline swep --help", "plumbline schedule shwo --help", "plumbline --help swep"}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << words;
@@ -125,7 +125,7 @@ TEST_F(Help, OfACommandThatThereIsNotIsARefusal) {
 
 class Completion : public Help {
  protected:
-  /// What bash is offered for the last of the words.
+  /// What bash offers for the last of the words.
   std::vector<std::string> offered(const std::string& program, const std::vector<std::string>& words) const {
     std::string function = "_" + program;
     std::ranges::replace(function, '-', '_');
@@ -172,7 +172,7 @@ TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
   }
 }
 
-TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
+TEST_F(Completion, OffersMatchesListedValuesFoldersAndOtherwiseFiles) {
   folder_.file("sub/sweep.toml", "");
 
   EXPECT_THAT(offered("plumbline", {"schedule", "sh"}), ::testing::ElementsAre("show"));
@@ -189,11 +189,11 @@ TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
       offered("plumbline", {"sweep", fixtures_path() + "/sweeps/quick.toml", "--cells", "stories260k-adamw-afab"}),
       ::testing::ElementsAre("stories260k-adamw-afab-w1", "stories260k-adamw-afab-w2", "stories260k-adamw-afab-w3"));
   EXPECT_THAT(run("plumbline --completion bash").output, HasSubstr("complete -o default -F _plumbline plumbline\n"))
-      << "bash itself offers files where nothing is offered";
+      << "bash itself offers files if the function offers nothing";
 }
 
-// What zsh would ask its own functions for.
-TEST_F(Completion, OfZshIsTheSame) {
+// What zsh would request from its own functions.
+TEST_F(Completion, ZshOffersTheSame) {
   if (run("command -v zsh").code != 0) GTEST_SKIP() << "zsh is not installed (apt-get install zsh)";
   const auto completions = [&](const std::string& words, int current) {
     folder_.file("try.zsh",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A new user's way: plumbline init, the two commands that it prints, and a red case.
+// The first steps of a new user: plumbline init, the two commands that it prints, and a failed case.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -43,7 +43,7 @@ class Init : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Init, OfATextEndsInASweepThatHolds) {
+TEST_F(Init, WithATextLeadsToASweepThatHolds) {
   folder_.file("book.txt", std::string(500, 'a') + std::string(500, 'b'));
   const Ended made = run("plumbline init --text book.txt");
 
@@ -61,8 +61,8 @@ TEST_F(Init, OfATextEndsInASweepThatHolds) {
   EXPECT_THAT(again.output, HasSubstr("sweep.toml: already exists"));
 }
 
-/// The trainers of somebody are Plumbline's, which take --record only.
-TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
+/// The user's trainers are Plumbline's, which take only --record.
+TEST_F(Init, WithCommandsStartsThemAndOmitsUnsupportedOptions) {
   const std::string quick = fixtures_path() + "/runs/quick.toml";
   const Ended made =
       run("plumbline init --reference 'plumbline-reference " + quick +
@@ -79,7 +79,7 @@ TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
   EXPECT_EQ(swept.code, 0) << swept.output;
 }
 
-TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
+TEST_F(Init, WithBrokenCommandsWritesTheFileAndExplains) {
   script("one.sh", "echo 'one.sh: the data is missing' >&2; exit 3\n");
   script("two.sh", "exit 0\n");
   const Ended made = run("plumbline init --reference ./one.sh --candidate ./two.sh --ranks 2");
@@ -90,7 +90,7 @@ TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
   EXPECT_THAT(sweep_file(), HasSubstr("reference = [\"./one.sh\""));
 }
 
-TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
+TEST_F(Init, RefusesUnusableOptions) {
   script("two.sh", "exit 0\n");
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"", "give --reference and --candidate"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output that does not reach its place is a failure of every program, whatever it was to say.
+// If output cannot be written, every program must fail.
 #include <gmock/gmock.h>
 
 #include "tests/ended.hpp"
@@ -18,14 +18,14 @@ const std::string run = testing::fixtures_path() + "/runs/quick.toml";
 
 class Output : public ::testing::Test {
  protected:
-  /// Its standard output alone goes to `place`; what it says on the other is kept.
+  /// Redirects only its standard output to `place`; returns the other output.
   Ended with_output(const std::string& command, const std::string& place) const {
     return testing::end_of("( " + bin + command + " " + place + " )", folder.path());
   }
   testing::TemporaryFolder folder;
 };
 
-TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
+TEST_F(Output, EveryProgramExitsWithThreeIfItCannotWrite) {
   const std::string record = (folder / "record").string();
   ASSERT_EQ(with_output("plumbline-reference " + run + " --quiet --record " + record, "").code, 0);
 
@@ -39,7 +39,7 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
            "plumbline sweep " + testing::fixtures_path() + "/sweeps/default.toml --list", "plumbline-reference --help",
            "plumbline-reference --capabilities", "plumbline-pipeline --help", "plumbline-pipeline --capabilities"}) {
     const Ended to_a_file = with_output(command, "> " + (folder / "out.txt").string());
-    EXPECT_NE(testing::bytes_of(folder / "out.txt"), "") << command << " says nothing that could be lost";
+    EXPECT_NE(testing::bytes_of(folder / "out.txt"), "") << command << " prints nothing that could be lost";
     EXPECT_LE(to_a_file.code, command.find("doctor") == std::string::npos ? 1 : 3) << command << to_a_file.output;
 
     for (const char* lost : {"> /dev/full", ">&-"}) {
@@ -50,7 +50,7 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
   }
 }
 
-TEST_F(Output, ThatIsLargerThanAllowedIsAnErrorWithWords) {
+TEST_F(Output, ExceedingTheFileSizeLimitIsExplained) {
   const std::string record = (folder / "record").string(), again = (folder / "again").string();
   ASSERT_EQ(with_output("plumbline-reference " + run + " --quiet --record " + record, "").code, 0);
 
@@ -63,8 +63,8 @@ TEST_F(Output, ThatIsLargerThanAllowedIsAnErrorWithWords) {
   }
 }
 
-// The next files that are opened would get their numbers: the progress of a run once stood in its memory.csv.
-TEST_F(Output, OfAProgramWhoseStreamsAreClosedIsNotWrittenIntoItsRecord) {
+// Otherwise the next opened files would get the numbers of the streams: a run's progress once ended up in memory.csv.
+TEST_F(Output, IsNotWrittenIntoTheRecordIfStreamsAreClosed) {
   const std::string record = (folder / "record").string();
 
   ASSERT_EQ(with_output("plumbline-reference " + run + " --record " + record, "<&- >&- 2>&-").code, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user sees of a run that cannot begin: one message, whatever the number of ranks, the exit code for all of
-// them, and a folder that the corrected command can use.
+// What a user sees if a run cannot start: one message for all ranks, one exit code, and a folder that the corrected
+// command can use.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ using testing::Ended;
 
 class Refusal : public ::testing::Test {
  protected:
-  /// A run file with `changed` lines in place of those that begin alike, and `added` at its end.
+  /// A run file in which the `changed` lines replace lines with the same beginning, with `added` at its end.
   std::string run_file(const std::vector<std::string>& changed, const std::string& added = "") {
     std::istringstream in(read_file(testing::fixtures_path() + "/runs/quick.toml"));
     std::string text;
@@ -56,13 +56,13 @@ class Refusal : public ::testing::Test {
   Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
 };
 
-/// The text stands there exactly once: not for each rank.
+/// Contains the text exactly once, not once for each rank.
 MATCHER_P(SaysOnce, text, "") {
   const auto at = arg.find(text);
   return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
 }
 
-TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
+TEST_F(Refusal, ReportsAnUnknownKeyOnceForAllRanks) {
   const auto run = run_file({}, "lerning_rate = 1e-3\n");
 
   const Ended ended = on_three_ranks(run + record());
@@ -72,8 +72,8 @@ TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
   EXPECT_TRUE(record_is_free());
 }
 
-// One rank's own: the others stand ready, and end with it.
-TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
+// An error of one rank only; the other ranks wait, and end with it.
+TEST_F(Refusal, ReportsAnErrorOfOneRankOnceWithTheRank) {
   const std::string good = run_file({});
   const std::string bad = folder_.file("bad.toml", read_file(good) + "lerning_rate = 1e-3\n").string();
   const auto training = [&](const std::string& run) { return bin() + "/plumbline-pipeline " + run + record(); };
@@ -87,8 +87,8 @@ TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
   EXPECT_TRUE(record_is_free());
 }
 
-// As that of another MPI starts them: with its variables, which this MPI does not know.
-TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
+// As if another MPI started them: with its variables, which this MPI does not know.
+TEST_F(Refusal, NamesBothMpisIfTheLauncherIsAnotherMpis) {
   const std::string training = bin() + "/plumbline-pipeline " + run_file({}) + record();
 
   const Ended ended = testing::end_of("(export OMPI_COMM_WORLD_SIZE=2; OMPI_COMM_WORLD_RANK=1 " + training +
@@ -102,14 +102,14 @@ TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
   EXPECT_TRUE(record_is_free());
 }
 
-TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
+TEST_F(Refusal, ReportsAWrongOptionOnceForAllRanks) {
   const Ended ended = on_three_ranks("--recrod /nowhere");
 
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.output, SaysOnce("--recrod"));
 }
 
-TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
+TEST_F(Refusal, ReportsARunTooLargeForTheMachineOnceWithItsSize) {
   Json config = read_json(testing::fixtures_path() + "/models/stories260k/config.json");
   config.update({{"hidden_size", 16384}, {"intermediate_size", 65536}, {"num_hidden_layers", 100}});
   config.erase("head_dim");
@@ -137,8 +137,8 @@ TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
   EXPECT_TRUE(record_is_free());
 }
 
-// Every rank meets them only when it fills its own parameters.
-TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
+// Each rank finds the error only when it fills its own parameters.
+TEST_F(Refusal, ReportsWeightsOfAnotherShapeOnceAndFreesTheFolder) {
   const std::string config = "config = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n";
   const auto run =
       run_file({config + "weights = \"" + testing::fixtures_path() + "/hf_golden/tied_gqa/model.safetensors\""});
@@ -151,7 +151,7 @@ TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
   }
 }
 
-TEST_F(Refusal, FolderOfAnotherRunStaysAsItIs) {
+TEST_F(Refusal, DoesNotChangeTheFolderOfAnotherRun) {
   const auto run = run_file({});
   make_folder(folder_ / "record");
   std::ofstream(folder_ / "record" / "manifest.json") << "another run's";
@@ -163,8 +163,8 @@ TEST_F(Refusal, FolderOfAnotherRunStaysAsItIs) {
   EXPECT_EQ(read_file(folder_ / "record" / "manifest.json"), "another run's");
 }
 
-// What is wrong with a list is found before anything is trained, whoever made the list.
-TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
+// Errors of a list are found before anything trains, whoever made the list.
+TEST_F(Refusal, ReportsADeadlockingScheduleOnceWithItsCycle) {
   const auto run = run_file({});
   const auto file = folder_.file("circle.csv",
                                  "0F0,0B0,0F1,0B1,0F2,0B2,0F3,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n"
@@ -179,7 +179,7 @@ TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
   EXPECT_TRUE(record_is_free());
 }
 
-TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
+TEST_F(Refusal, SuggestsSizesThatFitTheSchedule) {
   const auto run = run_file({});
   const std::string for_two = " --schedule " + testing::fixtures_path() + "/schedules/zbv-p2-m4.csv";
 
@@ -195,8 +195,8 @@ TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
   }
 }
 
-// What the machine refuses is not the user's mistake: 3, not 2. (/proc takes no folders, not even from root.)
-TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
+// If the machine refuses it, it is not the user's mistake: 3, not 2. (Even root cannot make folders in /proc.)
+TEST_F(Refusal, AnUnwritableRecordIsASystemError) {
   const auto run = run_file({});
 
   for (const Ended& ended :
@@ -206,7 +206,7 @@ TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
   }
 }
 
-TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
+TEST_F(Refusal, NamesAnotherLibTorchsVersion) {
   const std::string other = "env LD_PRELOAD=" PLUMBLINE_OTHER_LIBTORCH " ASAN_OPTIONS=verify_asan_link_order=0 ";
   const std::string options = " " + run_file({}) + record();
 
@@ -220,8 +220,8 @@ TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
   }
 }
 
-// Its loader ends such a program before it can say anything itself.
-TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndSweeps) {
+// The loader ends such a program before it can print its own message.
+TEST_F(Refusal, DoctorAndSweepsNameAnIncompatibleLibTorch) {
   const std::string other = "LD_LIBRARY_PATH=" PLUMBLINE_EMPTY_LIBTORCH " " + bin() + "/plumbline ";
   const std::string words = "the LibTorch in " PLUMBLINE_EMPTY_LIBTORCH " is loaded, but lacks _Z";
 
@@ -231,12 +231,12 @@ TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndS
   EXPECT_EQ(doctor.code, 3);
   EXPECT_THAT(doctor.output, ::testing::HasSubstr(words));
   EXPECT_THAT(doctor.output, ::testing::HasSubstr("remove the other LibTorch from LD_LIBRARY_PATH"));
-  EXPECT_EQ(sweep.code, 1);  // no case was run
+  EXPECT_EQ(sweep.code, 1);  // no case ran
   EXPECT_THAT(sweep.output, ::testing::HasSubstr(words));
 }
 
 // The CUDA build's own refusals are in tests/gpu.
-TEST_F(Refusal, GpusAskedOfACpuBuildNameTheOtherBuild) {
+TEST_F(Refusal, GpusInACpuBuildNameTheOtherBuild) {
   if (on_one("--capabilities").output.find("\"built\": true") != std::string::npos)
     GTEST_SKIP() << "this is no CPU build";
   const auto run = run_file({});
@@ -249,7 +249,7 @@ TEST_F(Refusal, GpusAskedOfACpuBuildNameTheOtherBuild) {
   }
 }
 
-TEST_F(Refusal, NcclAskedOfACpuBuildNamesTheTransportsThereAre) {
+TEST_F(Refusal, NcclInACpuBuildNamesTheTransports) {
   if (on_one("--capabilities").output.find("\"built\": true") != std::string::npos)
     GTEST_SKIP() << "this is no CPU build";
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is compared: the tables' columns and their types, and one row for each comparison of docs/checks.md."""
+"""What is compared: the tables' columns with their types, and one row for each comparison of docs/checks.md."""
 
 from dataclasses import dataclass
 
-# Of each table: column, type and, with "!", that no row may lack it. real32 is compared as a float, real as a double.
+# For each table: column, type and, with "!", that every row must have it. real32 is compared as a float, real as a double.
 TABLES = {
     "steps": "step:whole! loss:real32 gradient_norm:real clip_coefficient:real learning_rate:real updated:flag tokens:count! valid_tokens:count! live_tokens:count seconds:time recording_seconds:time",
     "microbatches": "step:whole! microbatch:count! sequence_length:count! batch:count! tokens:count! valid_tokens:count! loss:real32 data_digest:digest",

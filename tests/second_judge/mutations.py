@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One change of one row of a record: for each column of each table a value changed, emptied or NaN; a row removed or doubled."""
+"""One change of one row of a record: in each column of each table a value is changed, emptied or NaN; a row is removed or doubled."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ def next_float(text, narrow):
 
 
 def changed(kind, text, draw):
-    """Another value of the kind, as near as there is one."""
+    """Another value of the kind, as near as possible."""
     if kind in WORDS:
         return draw.choice([word for word in WORDS[kind] if word != text])
     if not text:
@@ -62,13 +62,13 @@ def written(header, rows):
 
 
 def fits(condition, row):
-    """Whether a Column's rows has this one."""
+    """Whether a Column's rows include this one."""
     name, words = condition.split(" ")[0], re.findall("'(.*?)'", condition)
     return condition == "true" or bool(row.get(name)) and (not words or row[name] in words)
 
 
 def mutated(file, change, column, draw, condition="true"):
-    """The change in a row of the table; None where no row allows it."""
+    """The change in a row of the table; None if no row allows it."""
     header, *rows = csv.reader(io.StringIO(file.read_text()))
     numbers = [number for number, row in enumerate(rows) if fits(condition, dict(zip(header, row)))]
     if not numbers or column and column not in header:
@@ -122,7 +122,7 @@ def targets(draw):
 
 
 def anything(draw):
-    """Endless: each column and change of each table as often as the others."""
+    """Endless: each column and change of each table equally often."""
     kinds = [(table, "changed", column) for table, types in TYPES.items() for column in types for _ in range(2)]
     kinds += [(table, "not a number", column) for table, types in TYPES.items() for column, kind in types.items() if kind.rstrip("!") in FRACTIONS]
     kinds += [(table, "emptied", column) for table, types in TYPES.items() for column, kind in types.items() if not kind.endswith("!")]
@@ -134,7 +134,7 @@ def anything(draw):
 
 
 def mutations(sides, seed):
-    """Endless: changes of the records in turn, two of three of what is compared."""
+    """Endless: changes of the records in turn; two of three change what is compared."""
     draw = random.Random(seed)
     compared, rest = targets(draw), anything(draw)
     for number in itertools.count():
