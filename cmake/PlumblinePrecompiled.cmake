@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Headers that many files use and that take longer to read than the files themselves, compiled once. Each set is one file for all targets that use it.
-# Sources still name their own includes: only the preset alone compiles without these headers, and tests/structure compiles every header by itself.
+# Sources still name their own includes: only the preset `alone` compiles without these headers, and tests/structure compiles every header by itself.
 
 # plumbline_precompiled(<set> USES <libraries> HEADERS <header>... [OPTIONS <option>...]): every target that uses the set must have the same options,
 # since the compiler refuses headers compiled with others.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoints that a thread writes while the training goes on.
+// Checkpoints that a thread writes while the training continues.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>

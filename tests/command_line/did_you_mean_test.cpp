@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// A program of two commands, one of which has commands of its own.
+/// A program of two commands; one of them has subcommands.
 class DidYouMean : public ::testing::Test {
  protected:
   DidYouMean() {

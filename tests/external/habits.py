@@ -120,7 +120,7 @@ class Habitual(Trainer):
                     for row, theirs in zip(tables[table], owner.rows[table]):
                         row[column] = theirs[column]
                 for row in tables["steps"]:
-                    row[-1] = 0.01 * len(self.ranks)  # its duration: the rows would be the reference's to the byte
+                    row[-1] = 0.01 * len(self.ranks)  # its duration; otherwise the rows would equal the reference's to the byte
             if self.does("rows in any order"):
                 for table in ("tensors", "boundaries"):
                     tables[table].sort(key=lambda row: (row[0], digest_of_text(row)))

@@ -21,11 +21,11 @@ OWN = {"mesh": {"gradients": "own"}}
 @dataclass
 class Pair:
     name: str
-    run: Run  # of the pipeline; the reference is the same on one device
-    reference: dict  # what that one has otherwise
-    check: str = ""  # that is red; empty: the pair is right
-    place: tuple = ()  # texts in the words of the first divergence, or in what the judge refuses
-    says: str = ""  # of a right one: a text of the verdict
+    run: Run  # the pipeline's run; the reference's is the same on one device
+    reference: dict  # changes of the reference's run
+    check: str = ""  # the check that must fail; empty: the pair is right
+    place: tuple = ()  # texts in the first divergence or in the refusal
+    says: str = ""  # for a right pair: a text in the verdict
 
 
 def right(name, stages=None, says="", reference=None, **changes):

@@ -27,7 +27,7 @@ def xxh3(data):
 
 
 def bytes_of(tensor):
-    if tensor.dtype == "bfloat16":  # the upper halves of float32, which model.py has rounded to
+    if tensor.dtype == "bfloat16":  # the upper halves of float32, to which model.py has rounded
         return b"".join(struct.pack("<f", value)[2:] for value in tensor.values)
     return struct.pack(f"<{len(tensor.values)}{CODES[tensor.dtype]}", *tensor.values)
 

@@ -19,11 +19,11 @@ class Run:
     tied: bool = False
     dtype: str = "float32"
     stages: list = None  # units of each stage by number: [[0, 1], [2, 3, 4]]; None: one device
-    ranks: list = None  # of each stage; None: one after another
+    ranks: list = None  # the rank of each stage; None: one rank for each
     seed: int = 1
     steps: int = 2
     lengths: list = field(default_factory=lambda: [3, 5, 1, 3])
-    order: str = "ascending"  # of backward passes; descending, or listed
+    order: str = "ascending"  # order of backward passes; or descending, or listed
     optimizer: dict = field(default_factory=lambda: {"name": "sgd", "learning_rate": 0.3, "momentum": 0.0, "weight_decay": 0.0})
     clip: float = None
     norm_order: str = "canonical"
@@ -31,10 +31,10 @@ class Run:
     scaling: str = "before"
     frozen: tuple = ()
     level: str = "full"
-    schedule: str = None  # a name: then schedule.csv is written too
-    replicas: int = 1  # pipelines side by side
-    habits: tuple = ()  # of habits.py; the reference has them too
-    extra: dict = field(default_factory=dict)  # manifest's keys; None removes one
+    schedule: str = None  # if named, schedule.csv is written too
+    replicas: int = 1  # number of pipelines
+    habits: tuple = ()  # names in habits.py; the reference has them too
+    extra: dict = field(default_factory=dict)  # keys for the manifest; None removes one
     line_end: str = "\n"
     wrong: str = ""
 
@@ -53,7 +53,7 @@ def units_of(run):
 class Trainer:
     def __init__(self, run, replica=0):
         self.run, self.units = run, units_of(run)
-        self.replica = replica  # of pipelines side by side: replicas.py
+        self.replica = replica  # number of this pipeline (replicas.py)
         self.numbers = list(range(len(self.units)))
         self.stages = run.stages or [self.numbers]
         self.on = run.ranks or list(range(len(self.stages)))
@@ -65,7 +65,7 @@ class Trainer:
         for stage in reversed(range(len(self.stages))):
             following = self.units[self.stages[stage][0]].name if self.stages[stage] else following
             self.cut_into[stage] = following
-        self.weights = {}  # by name, in the model's order; a tied weight under both
+        self.weights = {}  # by name, in the model's order; a tied weight under both names
         for unit in self.units:
             for kind, value in unit.parameters.items():
                 self.weights[f"{unit.name}.{kind}"] = value
@@ -302,7 +302,7 @@ class Trainer:
                 p * (1 - rate * decay) - rate * (m / one) / (math.sqrt(v / two) + options["eps"])
                 for p, m, v in zip(weight.values, first.values, second.values)
             ]
-        elif options["name"] == "signs":  # an optimizer that the format does not name
+        elif options["name"] == "signs":  # an optimizer that the record format does not know
             moved = [p - rate * math.copysign(1.0, g) * 0.01 for p, g in zip(weight.values, gradient.values)]
         else:
             moving = [g + decay * p for g, p in zip(gradient.values, weight.values)]

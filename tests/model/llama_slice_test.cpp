@@ -229,8 +229,8 @@ TEST(LlamaSlice, InitialLossIsNearTheLogarithmOfTheVocabulary) {
 
   const float loss = mean_loss(forward(slice, ids), ids.roll(-1, 1)).item<float>();
 
-  // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013, half
-  // of which is added to ln V; the standard error of their mean over 256 labels is 0.007.
+  // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013. Half
+  // of it is added to ln V; the standard error of their mean over 256 labels is 0.007.
   EXPECT_NEAR(loss, std::log(96.0f), 0.03f);
 }
 

@@ -33,7 +33,7 @@ CellVerdict cell_of(bool holds, const std::optional<SecondRun>& second) {
   return cell;
 }
 
-/// A case that holds, one that held in the second run, one that failed again.
+/// A case that holds, one whose second run holds, one that failed again.
 Verdict three_cells() {
   Verdict verdict;
   verdict.cells = {cell_of(true, std::nullopt), cell_of(false, SecondRun{SecondRun::Outcome::holds, ""}),

@@ -36,8 +36,8 @@ def disagreement(first, second):
     if outcome != "differs" or place is None:
         return None
     if "step " not in place["words"] and "start" not in place["words"]:
-        return None  # of a whole record or rank
-    # What is at one place on several ranks; and a key that is another is a row too few and a row too many: either may be named.
+        return None  # a fault of a whole record or rank
+    # Several ranks may have the same place; and another key is both a missing row and an extra row, of which either may be named.
     first = second.findings[0]
     alike = [f for f in second.findings if f.order == first.order or f.order[:2] == first.order[:2] and f.words.startswith("missing") and first.words.startswith("missing")]
     return None if any(same_place(place, found) for found in alike) else "place"
@@ -124,7 +124,7 @@ def main():
             pair = made[number // 2 % len(made)]
             change = next(pair.changes)
             texts = {change.file: change.text}
-            if number % 2:  # on both sides, where that is a change of its own
+            if number % 2:  # on both sides, if that is another change
                 texts.update(on_other_side(change, pair.sides[change.file.is_relative_to(pair.sides[0])]))
             hold(f"{change.words}{', and alike on the other side' * (len(texts) > 1)}", *pair.changed(texts))
     print(f"{len(pairs)} pairs and {count} changes, seed {seed}: {dict(seen)}; {unlike} judged differently")

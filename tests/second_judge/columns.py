@@ -22,10 +22,10 @@ class Column:
     excuses: str  # entries of not_recorded that excuse an absent row
     table: str
     rows: str  # which rows
-    key: str  # of a row within its step
-    value: str  # what has to be equal, column by column; both records must have it
-    phase: int  # of execution order, below
-    partly: bool = False  # the claim is not compared by this column alone
+    key: str  # identifies a row within its step
+    value: str  # columns that must be equal and that both records must have
+    phase: int  # in execution order, see below
+    partly: bool = False  # other columns belong to the claim too
 
 
 DATA, FORWARD, LOSS, BACKWARD, GRADIENTS, NORM, RATE, APPLIED, UPDATE, EVALUATION = range(10)

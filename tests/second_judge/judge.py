@@ -59,7 +59,7 @@ class Judge:
         self.cuts = {unit: place for place, unit in enumerate(unit for stage in reference.stages for unit in stage["units"])}
         names = db.execute("select name from tensors where run = 'r' and step = '-1' and kind = 'parameter' order by rank, line").fetchall()
         self.names = {name: place for place, (name,) in enumerate(names)}
-        for group in reference.manifest["tied"]:  # one weight, at its first name's place
+        for group in reference.manifest["tied"]:  # counts as one weight, in the place of its first name
             self.names.update(dict.fromkeys(group, min(self.names.get(name, 0) for name in group)))
 
     def align(self):
@@ -96,7 +96,7 @@ class Judge:
             for step, key, rank, lacks, what in diff(self.db, column):
                 if lacks:
                     if column.table == "boundaries":
-                        continue  # a reference has every boundary, a pipeline those of partition()
+                        continue  # a reference has every boundary, a pipeline only those of partition()
                     if any(self.excused(kind, step, lacks) for kind in column.excuses.split()):
                         continue
                 self.add(step, column.phase, column.claim, key, rank, f"missing in {lacks}" if lacks else f"unlike: {what.split()}")
@@ -179,7 +179,7 @@ class Judge:
         for found in predicates(self.db, self.reference, self.candidate):
             self.add(*found)
         end = norms_part(self.db, self.reference, self.candidate)
-        if end is not None:  # norms summed by rank: nothing can be compared from this update on
+        if end is not None:  # norms are summed by rank, so nothing can be compared from this update on
             self.findings = [found for found in self.findings if found.order < (end, GRADIENTS + 1)]
             self.missing.update({claim: end for claim in ("gradients", "parameters", "loss")})
         self.not_compared()

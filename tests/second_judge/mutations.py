@@ -49,10 +49,10 @@ def changed(kind, text, draw):
 @dataclass
 class Change:
     file: Path
-    text: str  # of the whole file
+    text: str  # content of the whole file
     words: str
-    row: dict  # that was changed
-    new: dict | None  # what it is now; None: removed
+    row: dict  # the row before the change
+    new: dict | None  # the row after it; None: removed
 
 
 def written(header, rows):
@@ -82,9 +82,9 @@ def mutated(file, change, column, draw, condition="true"):
     else:
         at = header.index(column)
         if (file.stem, column, change) == ("evaluation", "data_digest", "emptied"):
-            return None  # an external record need not tell it, and of one that tells some the judges differ in what they compare
+            return None  # optional in an external record, and the judges compare different rows if only some have it
         if column == "shape" and "computed" in row:
-            return None  # of every cut held against its microbatch's (boundaries), which the second judge does not
+            return None  # the judge compares it with the microbatch's shape (boundaries), the second judge does not
         kind = TYPES[file.stem][column].rstrip("!")
         value = {"changed": lambda: changed(kind, row[at], draw), "not a number": lambda: "nan", "emptied": lambda: ""}[change]()
         if value is None or value == row[at]:
@@ -96,8 +96,8 @@ def mutated(file, change, column, draw, condition="true"):
 
 
 def on_other_side(change, side):
-    """The same value in the rows with this key in the other record: file and text of each that has one. Of numbers that follow from others only: of these a
-    record alone says whether they are right."""
+    """The same value in the rows with this key in the other record: file and text of each one. Only for numbers that follow from others, since
+    a single record shows whether these are right."""
     altered = {name: value for name, value in (change.new or {}).items() if value and value != change.row[name]}
     if not altered.keys() & {"loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens", "valid_tokens"}:
         return {}

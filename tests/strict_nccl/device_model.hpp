@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams and events as queues: an operation happens when its stream reaches it.
 //
-// The model has no thread: every query advances all streams as far as possible. One lock, held by the caller, guards
+// The model has no thread: every query advances all streams as far as possible. The caller holds one lock, which guards
 // all of it.
 #pragma once
 

@@ -43,7 +43,7 @@ class NotesGroups : public ForwardingNccl {
   void note(const std::string& call) { groups.back() += (groups.back().empty() ? "" : ", ") + call; }
 };
 
-/// Two connected ends, one of which records its groups; NCCL answers at once.
+/// Two connected ends; one records its groups. NCCL answers at once.
 class Edge : public ::testing::Test {
  protected:
   Edge() {

@@ -3,7 +3,7 @@
 // are no buffers), messages of one communicator from one rank to another are first-in-first-out, count and type must
 // agree, and a group completes as a whole. A real library may accept what fails here, for small messages.
 //
-// One lock, held by the caller, guards all of it.
+// The caller holds one lock, which guards all of it.
 #pragma once
 
 #include <map>

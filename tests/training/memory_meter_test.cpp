@@ -281,7 +281,7 @@ TEST_F(MemoryMeterTest, KernelScratchIsCounted) {
   const at::Tensor sum = left.add(right).mul(right);
 
   EXPECT_EQ(meter_.total().live, 3 * 4000);
-  EXPECT_EQ(meter_.total().peak, 4 * 4000) << "the intermediate sum lives beside operands and result";
+  EXPECT_EQ(meter_.total().peak, 4 * 4000) << "the intermediate sum exists at the same time as operands and result";
 }
 
 TEST_F(MemoryMeterTest, InstallingAgainChangesNothing) {

@@ -36,13 +36,13 @@ struct Updated {
     state.step = 3;
   }
   void end(double norm) {
-    end_gradients(run, 3, state, nobody, [&] { return norm; });
+    end_gradients(run, 3, state, no_observer, [&] { return norm; });
   }
 
   plumbline::Run run = load_run(testing::fixtures_path() + "/runs/quick.toml");
   std::vector<Parameter> parameters;
   TrainState state{run.train.optimizer, {}};
-  StepObserver nobody;
+  StepObserver no_observer;
 };
 
 /// The parameter that the error names.

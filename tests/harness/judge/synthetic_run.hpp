@@ -40,7 +40,7 @@ struct SyntheticRun {
 };
 
 /// The model of all these runs: vocabulary 8, hidden 4, intermediate 6, 2 layers, 2 heads, 1 kv head. Five microbatches
-/// of lengths 3 1 4 3 2, the last fully masked; two steps, of which the first is clipped.
+/// of lengths 3 1 4 3 2, the last fully masked; two steps, the first clipped.
 struct SyntheticPlan {
   std::vector<std::vector<std::string>> stages = {{"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}};
   std::string schedule = "1f1b";
@@ -59,7 +59,7 @@ SyntheticRun synthetic_reference(const SyntheticPlan& plan);
 SyntheticRun synthetic_candidate(const SyntheticPlan& plan);
 void write_run(const SyntheticRun& run, const std::filesystem::path& folder);
 
-/// A single stage; four stages, of which the second is empty.
+/// A single stage; four stages, the second empty.
 SyntheticPlan one_stage();
 SyntheticPlan with_empty_stage();
 

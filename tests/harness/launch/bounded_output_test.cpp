@@ -61,15 +61,15 @@ TEST(BoundedOutput, MemoryDoesNotGrowWithTheOutput) {
 
 TEST(BoundedOutput, KeepsTheOutputWithoutFinish) {
   const TemporaryFolder folder;
-  int held = -1;
+  int inlet = -1;
   {
     BoundedOutput output(folder / "said");
-    held = dup(output.inlet());
+    inlet = dup(output.inlet());
     output.started();
-    ASSERT_EQ(write(held, "here", 4), 4);
+    ASSERT_EQ(write(inlet, "here", 4), 4);
   }
   EXPECT_EQ(bytes_of(folder / "said"), "here");
-  close(held);
+  close(inlet);
 }
 
 TEST(BoundedOutput, NamesTheFileThatCannotBeWritten) {

@@ -106,11 +106,11 @@ TEST_F(TwoRanks, AHandleMayOutliveItsTransport) {
 }
 
 TEST_F(TwoRanks, InvalidPeersAreRefused) {
-  for (const int nobody : {-1, 0, 2}) {
+  for (const int peer : {-1, 0, 2}) {
     EXPECT_THAT(thrown_by<std::logic_error>([&] {
-                  post(rank(0), {receive_from(rank(0), nobody, 0, {2, 2})});
+                  post(rank(0), {receive_from(rank(0), peer, 0, {2, 2})});
                 }),
-                HasSubstr("a message to or from rank " + std::to_string(nobody) + " cannot be posted by rank 0 of 2"));
+                HasSubstr("a message to or from rank " + std::to_string(peer) + " cannot be posted by rank 0 of 2"));
   }
 }
 
