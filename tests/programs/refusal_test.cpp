@@ -123,8 +123,8 @@ TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
   EXPECT_THAT(three.said, SaysOnce(" of memory free, and the plan is at least 5."));
   EXPECT_TRUE(record_is_free());
   EXPECT_EQ(one.code, 3);
-  EXPECT_THAT(one.said, SaysOnce("this machine has "));
-  EXPECT_THAT(one.said, SaysOnce("the plan for the run is at least 5."));
+  EXPECT_THAT(one.said, SaysOnce("the machine has "));
+  EXPECT_THAT(one.said, SaysOnce(" of memory free, and the plan is at least 5."));
 }
 
 TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
