@@ -66,9 +66,10 @@ class HeadUseLost : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  void receive_tensor(int peer, at::Tensor& tensor) override {
-    ForwardingTransport::receive_tensor(peer, tensor);
-    if (rank() == 0) tensor.zero_();
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    Pending inner = ForwardingTransport::receive(peer, expected, std::move(into));
+    if (rank() != 0 || is_between_replicas(expected) || is_boundary(expected)) return inner;
+    return with_wait(std::move(inner), [](Pending& message) { return message->wait().zero_(); });
   }
 };
 

@@ -37,8 +37,6 @@ class ForwardingTransport : public Transport {
   std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
   void barrier() override { inner_.barrier(); }
-  void send_tensor(int peer, const at::Tensor& tensor) override { inner_.send_tensor(peer, tensor); }
-  void receive_tensor(int peer, at::Tensor& tensor) override { inner_.receive_tensor(peer, tensor); }
   void finish() override { inner_.finish(); }
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_.abort(reason, code); }
 

@@ -203,7 +203,7 @@ TEST(ReplicaSumsProgress, SumsAStageWhileTheOtherStillComputes) {
   EXPECT_THAT(sums, ::testing::Each(std::array<float, 2>{8, 16}));
 }
 
-TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
+TEST(Groups, NumberTheirRanksAndCountBoundaryTensors) {
   auto transports = make_threads_transports(4, {});
   Group own(*transports[3], 2, 1, 2);
   EXPECT_EQ(own.rank(), 1);
@@ -214,16 +214,18 @@ TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
   header.dtype = static_cast<std::int32_t>(at::kFloat);
   header.dimensions = 1;
   header.sizes = {2};
+  MessageHeader boundary = header;
+  boundary.to_stage = 1;
   std::vector<std::jthread> others;
   for (const int rank : {0, 1, 2}) {
     others.emplace_back([&, rank] {
       Transport& transport = *transports[static_cast<std::size_t>(rank)];
-      if (rank > 0) transport.receive(3, header)->wait();
+      if (rank > 0) transport.receive(3, rank == 2 ? boundary : header)->wait();
       transport.finish();
     });
   }
   Pending to_other_replica = transports[3]->send(1, header, at::zeros({2}));
-  Pending to_neighbor = own.send(0, header, at::zeros({2}));
+  Pending to_neighbor = own.send(0, boundary, at::zeros({2}));
   to_other_replica->wait();
   to_neighbor->wait();
   const auto traffic = own.collect_traffic();

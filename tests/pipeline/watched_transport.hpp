@@ -23,7 +23,8 @@ struct Around {
   std::function<void(int rank, const MessageHeader& header)> before_message = [](int, const MessageHeader&) {};
   /// Before the wait for a received message.
   std::function<void(int rank, const MessageHeader& header)> before_wait = [](int, const MessageHeader&) {};
-  std::function<void(int rank, at::Tensor& tensor)> received_tensor = [](int, at::Tensor&) {};
+  std::function<void(int rank, const MessageHeader& header, at::Tensor& tensor)> received =
+      [](int, const MessageHeader&, at::Tensor&) {};
 };
 
 class WatchedTransport : public mutant::ForwardingTransport {
@@ -68,13 +69,10 @@ class WatchedTransport : public mutant::ForwardingTransport {
     around_.before_message(rank(), expected);
     return mutant::with_wait(inner_.receive(peer, expected, std::move(into)), [this, expected](Pending& inner) {
       around_.before_wait(rank(), expected);
-      return inner->wait();
+      at::Tensor tensor = inner->wait();
+      around_.received(rank(), expected, tensor);
+      return tensor;
     });
-  }
-  void receive_tensor(int peer, at::Tensor& tensor) override {
-    around_.call(rank(), "receive_tensor");
-    inner_.receive_tensor(peer, tensor);
-    around_.received_tensor(rank(), tensor);
   }
 
  private:

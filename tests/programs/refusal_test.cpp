@@ -123,8 +123,8 @@ TEST_F(Refusal, ReportsARunTooLargeForTheMachineOnceWithItsSize) {
   EXPECT_THAT(three.output, SaysOnce(" of memory free, and the plan is at least 5."));
   EXPECT_TRUE(record_is_free());
   EXPECT_EQ(one.code, 3);
-  EXPECT_THAT(one.output, SaysOnce("this machine has "));
-  EXPECT_THAT(one.output, SaysOnce("the plan for the run is at least 5."));
+  EXPECT_THAT(one.output, SaysOnce("the machine has "));
+  EXPECT_THAT(one.output, SaysOnce(" of memory free, and the plan is at least 5."));
 }
 
 TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {

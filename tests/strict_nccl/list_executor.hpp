@@ -134,10 +134,16 @@ class ListExecutor {
     const int peer = placement_.rank_of(head ? 0 : placement_.stages() - 1);
     transport_.wait_for_payloads();
     if (peer == transport_.rank()) return;
-    at::Tensor tensor = memory();
-    if (head) transport_.send_tensor(peer, tensor);
-    transport_.receive_tensor(peer, tensor);
-    if (!head) transport_.send_tensor(peer, tensor);
+    at::Tensor tensor = memory().view({2, 2});
+    const MessageHeader to_first = tied_gradient_header(0, placement_.stages() - 1, false, tensor);
+    const MessageHeader to_last = tied_gradient_header(0, placement_.stages() - 1, true, tensor);
+    if (head) {
+      transport_.send(peer, to_first, tensor)->wait();
+      transport_.receive(peer, to_last, tensor)->wait();
+    } else {
+      transport_.receive(peer, to_first)->wait();
+      transport_.send(peer, to_last, tensor)->wait();
+    }
   }
 
   StrictWorld& world_;

@@ -36,8 +36,7 @@ class StreamedCompute final : public Transport {
   bool request_carried() const override { return inner_->request_carried(); }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     const at::Tensor computed = std::exchange(payload, later(payload));
-    keep(is_between_replicas(header) ? payload
-                                     : computed);  // between replicas it is a gradient, which the caller keeps
+    keep(is_boundary(header) ? computed : payload);  // a gradient stays with the caller
     copy("compute of what is sent", computed, payload);
     return std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload)), false);
   }
@@ -60,8 +59,6 @@ class StreamedCompute final : public Transport {
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }
-  void send_tensor(int peer, const at::Tensor& tensor) override { inner_->send_tensor(peer, tensor); }
-  void receive_tensor(int peer, at::Tensor& tensor) override { inner_->receive_tensor(peer, tensor); }
   void finish() override { inner_->finish(); }
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
 

@@ -17,11 +17,11 @@ REGISTER_TYPED_TEST_SUITE_P(TransportSuite, Ring, BothDirectionsAtOnceWithTheSam
                             SendCompletesOnlyWhenReceived, SentTensorIsKeptUntilReceived,
                             ReceiveBufferCountsAsTransportMemory, ReceivesIntoTheTensorThatIsGiven,
                             GatherBroadcastBarrier, GatherReportsTheAwaitedRanks, BarrierWaitsForAllRanks,
-                            TensorsInBothDirections, RefusesTensorsOfUnequalShapes, NamesMismatchedControlCalls,
-                            MismatchedHeaderNamesBothEnds, FindsSwappedMessagesOfOneEdge,
+                            TiedGradientsTravelInBothDirections, RefusesTiedGradientsOfUnequalShapes,
+                            NamesMismatchedControlCalls, MismatchedHeaderNamesBothEnds, FindsSwappedMessagesOfOneEdge,
                             RefusesAPayloadThatDoesNotMatchItsHeader, RefusesAGivenTensorThatDoesNotMatchTheHeader,
                             RefusesAStridedPayload, DeadlineNamesAnUnansweredReceive, DeadlineNamesAnUnreceivedSend,
-                            DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATensorNamesTheRank,
+                            DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATiedGradientNamesTheRank,
                             SlowMessagesAreAccepted, FinishRefusesPendingOperations, MisuseThrowsALogicError);
 
 }  // namespace plumbline
