@@ -46,7 +46,7 @@ class MixedParity : public SharedReferences {
   }
 };
 
-TEST_P(MixedParity, TiedWithAdamw) {
+TEST_P(MixedParity, MatchesTiedWithAdamw) {
   expect_parity("stories260k", "adamw");
 }
 
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, MixedParity, ::testing::ValuesIn(worlds_and_sch
 
 using MixedUntied = MixedParity;
 
-TEST_P(MixedUntied, WithSgd) {
+TEST_P(MixedUntied, MatchesWithSgd) {
   expect_parity("untied-128", "sgd");
 }
 

@@ -145,7 +145,7 @@ TEST(TokenWeightedLoss, MatchesLibTorchsCrossEntropy) {
 }
 
 // The gradient replaces the logits; cross_entropy adds 4 bytes per logit, then 8 (bfloat16: 8, then 10).
-TEST(TokenWeightedLoss, NeedsOneChunkBesidesTheLogits) {
+TEST(TokenWeightedLoss, NeedsOnlyOneChunkInAdditionToTheLogits) {
   const std::int64_t rows = 96, vocabulary = 1 << 17, chunks = 4 * 8 << 20;
   for (const auto& [dtype, bytes] : {std::pair(at::kFloat, 4), std::pair(at::kBFloat16, 2)}) {
     MemoryMeter& meter = new_memory_meter();

@@ -339,7 +339,7 @@ TEST(RunFile, SchemaMatchesTheReadersKeys) {
 }
 
 // Cases use the tables of a valid file, unless they have their own or leave them out.
-TEST(RunFile, WhatIsRefused) {
+TEST(RunFile, RefusesInvalidRunFiles) {
   testing::expect_answers("run-files.txt", [](const std::string& input) {
     std::string text;
     for (const std::string table : {model, data, train})

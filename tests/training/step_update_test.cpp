@@ -66,7 +66,7 @@ TEST(EndGradients, NamesTheFirstNonFiniteGradientAndSkipsTheUpdate) {
   EXPECT_EQ(updated.state.step, 3);
 }
 
-TEST(EndGradients, ARankWithFiniteGradientsNamesNone) {
+TEST(EndGradients, ARankWithFiniteGradientsNamesNoParameter) {
   Updated updated(1);
 
   EXPECT_THAT(first_in([&] { updated.end(infinity); }), IsEmpty());

@@ -225,7 +225,7 @@ class LauncherOfAProgram : public LaunchTest {
   static constexpr const char* a_while = "looked_at $1 0; ";
 };
 
-TEST_F(LauncherOfAProgram, ThatStartedNothingIsBlamed) {
+TEST_F(LauncherOfAProgram, IsBlamedIfItStartedNothing) {
   EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
                                                  HasSubstr("no process of rank was seen of the 2 requested")));
   EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
@@ -234,20 +234,20 @@ TEST_F(LauncherOfAProgram, ThatStartedNothingIsBlamed) {
   EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing within the time limit"));
 }
 
-TEST_F(LauncherOfAProgram, WhoseProcessesWereSeenIsNotBlamed) {
+TEST_F(LauncherOfAProgram, IsNotBlamedIfProcessesWereSeen) {
   const auto finding = launched("RANKS; exit 3", std::string(a_while) + "exit 3");
 
   EXPECT_EQ(finding.words, in("launcher") + " ended with code 3 before any rank had started");
 }
 
 // As if the ranks ran on another machine.
-TEST_F(LauncherOfAProgram, WhoseRanksLeftTracesIsNotBlamed) {
+TEST_F(LauncherOfAProgram, IsNotBlamedIfRanksLeftTraces) {
   const auto finding = launched("for rank in 0 1; do page $2 $rank 0 -1 0F0; ended $2 $rank ok 0; done", "exit 0");
 
   EXPECT_EQ(finding.words, "");
 }
 
-TEST_F(LauncherOfAProgram, WhoseRanksAreSeparateWorldsIsBlamedUnlessThreads) {
+TEST_F(LauncherOfAProgram, IsBlamedForSeparateWorldsUnlessThreads) {
   const auto rank_of = [&](const std::string& transport) {
     return "mkdir -p $1; echo '{\"transport\": \"" + transport + "\", \"world_size\": 1}' > $1/manifest.json; " +
            a_while;

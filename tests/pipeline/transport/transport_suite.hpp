@@ -15,7 +15,7 @@ REGISTER_TYPED_TEST_SUITE_P(TransportSuite, Ring, BothDirectionsAtOnceWithTheSam
                             LargePayloadsBothWays, TrafficIsCountedByPeerDirectionAndSide, ManyRoundsWithJitter,
                             ChangingShapes, OneTokenOfOneRow, SeveralShapesKeepTheirOrder, OtherDtypes,
                             SendCompletesOnlyWhenReceived, SentTensorIsKeptUntilReceived,
-                            ReceiveBufferCountsAsTransportMemory, ReceivesIntoTheTensorThatIsGiven,
+                            ReceiveBufferCountsAsTransportMemory, ReceivesIntoAGivenTensor,
                             GatherBroadcastBarrier, GatherReportsTheAwaitedRanks, BarrierWaitsForAllRanks,
                             TiedGradientsTravelInBothDirections, RefusesTiedGradientsOfUnequalShapes,
                             NamesMismatchedControlCalls, MismatchedHeaderNamesBothEnds, FindsSwappedMessagesOfOneEdge,

@@ -75,7 +75,7 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, ReceivesIntoTheTensorThatIsGiven) {
+TYPED_TEST_P(TransportSuite, ReceivesIntoAGivenTensor) {
   install_memory_meter();
   this->run([](Transport& t) {
     new_memory_meter().attach();
