@@ -137,7 +137,7 @@ Outcome run(const Trial& trial, const std::string& fault, std::int64_t steps, st
   const double end = monotonic_seconds();
   outcome.output = read_file(launch.folder / "stdout.txt") + read_file(launch.folder / "stderr.txt");
   if (const auto at = outcome.output.find("disturbed at "); at != std::string::npos)
-    outcome.seconds = end - std::strtod(outcome.output.c_str() + at + 10, nullptr);
+    outcome.seconds = end - std::strtod(outcome.output.c_str() + at + 13, nullptr);
   for (const pid_t pid : pids) EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " was left";
   return outcome;
 }
