@@ -268,7 +268,7 @@ TEST(LoadTokens, ShardsFollowOneAnotherInNameOrder) {
   DataSettings twice = tokens_at(folder / "b/9.bin");
   twice.tokens.push_back(folder / "b/*.bin");
 
-  EXPECT_THAT(ids_of(folder / "*/*.bin"), ElementsAre(1, 2, 10, 9, 90)) << "" - " sorts before " / "";
+  EXPECT_THAT(ids_of(folder / "*/*.bin"), ElementsAre(1, 2, 10, 9, 90)) << "- sorts before /";
   EXPECT_THAT(all_of(load_tokens(listed, 100)), ElementsAre(9, 90, 2));
   EXPECT_THAT(error_of<InputError>([&] { load_tokens(twice, 100); }), HasSubstr("b/9.bin: data.tokens names it twice"));
   EXPECT_THAT(refusal(folder / "c*/*.bin"), HasSubstr("matches no file"));
