@@ -89,6 +89,18 @@ TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
   EXPECT_THAT(sweep_file(), HasSubstr("reference = [\"./one.sh\""));
 }
 
+// argparse prints its usage, which lists the options that it has, before the one that it lacks.
+TEST_F(Init, OfCommandsKeepsAnOptionThatAUsageLineLists) {
+  script("one.sh",
+         "[[ $* != *--norms-from* ]] || { printf '%s\\n' 'usage: one.sh [-h] [--record DIR] [--level LEVEL]' "
+         "'one.sh: error: unrecognized arguments: --norms-from' >&2; exit 2; }\n");
+  const Ended made = run("plumbline init --reference ./one.sh --candidate ./one.sh --ranks 2");
+
+  EXPECT_EQ(made.code, 1) << made.said;
+  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: takes no --norms-from"), Not(HasSubstr("takes no --level"))));
+  EXPECT_THAT(sweep_file(), AllOf(HasSubstr("{level}"), Not(HasSubstr("{norms_from}"))));
+}
+
 TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
   script("two.sh", "exit 0\n");
   const std::vector<std::pair<std::string, std::string>> mistakes = {
