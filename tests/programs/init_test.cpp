@@ -90,6 +90,18 @@ TEST_F(Init, WithBrokenCommandsWritesTheFileAndExplains) {
   EXPECT_THAT(sweep_file(), HasSubstr("reference = [\"./one.sh\""));
 }
 
+// argparse prints a usage line with its known options before the message about the unknown one.
+TEST_F(Init, WithCommandsKeepsAnOptionThatAUsageLineLists) {
+  script("one.sh",
+         "[[ $* != *--norms-from* ]] || { printf '%s\\n' 'usage: one.sh [-h] [--record DIR] [--level LEVEL]' "
+         "'one.sh: error: unrecognized arguments: --norms-from' >&2; exit 2; }\n");
+  const Ended made = run("plumbline init --reference ./one.sh --candidate ./one.sh --ranks 2");
+
+  EXPECT_EQ(made.code, 1) << made.output;
+  EXPECT_THAT(made.output, AllOf(HasSubstr("reference: takes no --norms-from"), Not(HasSubstr("takes no --level"))));
+  EXPECT_THAT(sweep_file(), AllOf(HasSubstr("{level}"), Not(HasSubstr("{norms_from}"))));
+}
+
 TEST_F(Init, RefusesUnusableOptions) {
   script("two.sh", "exit 0\n");
   const std::vector<std::pair<std::string, std::string>> mistakes = {
