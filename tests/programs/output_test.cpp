@@ -33,7 +33,7 @@ TEST_F(Output, EveryProgramExitsWithThreeIfItCannotWrite) {
            "plumbline --help", "plumbline --version", "plumbline sweep --help", "plumbline schedule list",
            "plumbline schedule list --json", "plumbline schedule show", "plumbline schedule simulate --json",
            "plumbline schedule convert",
-           "plumbline schedule check " + testing::fixtures_path() + "/schedules/zbv-p2-m4.csv --model buffered",
+           "plumbline schedule check " + testing::fixtures_path() + "/schedules/zbv-p2-m4.csv --transport mpi",
            "plumbline doctor", "plumbline doctor --json", "plumbline compare " + record + " " + record,
            "plumbline compare --json " + record + " " + record,
            "plumbline sweep " + testing::fixtures_path() + "/sweeps/default.toml --list", "plumbline-reference --help",
