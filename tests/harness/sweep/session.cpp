@@ -14,7 +14,6 @@
 #include "support/error.hpp"
 #include "support/shell.hpp"
 #include "tests/approved.hpp"
-#include "tests/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -79,9 +78,11 @@ std::string with_newline(std::string text) {
 
 }  // namespace
 
+Session::Session() : pid_("plumbline_pid", std::to_string(getpid()).c_str()) {}
+
 std::string Session::bash(const std::string& script) const {
   const fs::path out = own_ / "out";
-  own_.file("script", "plumbline_pid=" + std::to_string(getpid()) + "\n" + script);
+  own_.file("script", script);
   const std::string command =
       "cd '" + folder_.path().string() + "' && bash '" + (own_ / "script").string() + "' > '" + out.string() + "' 2>&1";
   const int ended = std::system(command.c_str());

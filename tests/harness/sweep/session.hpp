@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -18,7 +19,7 @@ class Session {
   /// Prints to stdout and stderr, and returns the exit code; errors are printed as in main().
   using Program = std::function<int(const Words& words)>;
 
-  Session() = default;
+  Session();
   virtual ~Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -39,6 +40,7 @@ class Session {
   std::string bash(const std::string& script) const;
 
   const TemporaryFolder own_;  ///< for files that the user does not see
+  const EnvironmentVariable pid_;  ///< $plumbline_pid, for signals
   std::map<std::string, Program> programs_;
 };
 
