@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/shell.hpp"
 #include "tests/approved.hpp"
+#include "tests/changed_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -122,6 +124,10 @@ std::string Session::answer(const std::string& lines) {
     const std::string words = without_variables(line, variables), name = words.substr(0, words.find(' '));
     if (name == "start") {
       for (const std::string& word : shell_words(words.substr(name.size()))) start(word);
+    } else if (name == "edit") {  // edit FILE POINTER VALUE
+      run_script();
+      const Words edit = shell_words(words);
+      write_json(folder_ / edit.at(1), changed(read_json(folder_ / edit.at(1)), edit.at(2) + " " + edit.at(3)));
     } else if (const auto program = programs_.find(name); program != programs_.end()) {
       run_script();
       std::vector<std::unique_ptr<EnvironmentVariable>> set;

@@ -7,11 +7,9 @@
 #include "harness/sweep/merge_sweeps.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "reports/headline.hpp"
-#include "support/json_text.hpp"
 #include "support/shell.hpp"
 #include "support/text.hpp"
 #include "tests/approved.hpp"
-#include "tests/changed_json.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 #include "tests/harness/sweep/session.hpp"
 
@@ -56,10 +54,6 @@ class SweepSession : public Session {
  public:
   SweepSession() {
     add("plumbline", [this](const Words& words) { return plumbline(words); });
-    add("edit", [](const Words& words) {  // edit FILE POINTER VALUE
-      write_json(words.at(1), changed(read_json(words.at(1)), words.at(2) + " " + words.at(3)));
-      return 0;
-    });
   }
 
  private:
