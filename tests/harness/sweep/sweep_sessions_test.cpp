@@ -190,6 +190,7 @@ candidate = ["./train.sh", "{world}", "{record}", "{how}"]
            {"reference", in_out(reference)},
            {"candidate", in_out(candidate)},
            {"repeated", repeated ? in_out(*repeated) : ""},
+           {"asked_twice", plan.repeat ? "yes" : "no"},
            {"calibration", plan.calibration ? in_out(*plan.calibration) : ""},
            {"level", plan.request ? plan.request->level.value_or("") : ""},
            {"reference_level", plan.reference_request ? plan.reference_request->level.value_or("") : ""},
