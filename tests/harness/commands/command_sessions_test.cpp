@@ -78,8 +78,10 @@ class CommandSession : public Session {
         for (auto& row : rank.steps) row.seconds = 2.5;
     }
     write_sweep_of(cell, folder_ / "out");
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen("/dev/null", "w"), std::fclose);
     for (const char* sweep : {"before", "out"})
-      judge_again(folder_ / sweep, {judge_cell, [](const fs::path&) {}, judge_reference}, {{"version", "1"}}, stderr);
+      judge_again(folder_ / sweep, {judge_cell, [](const fs::path&) {}, judge_reference}, {{"version", "1"}},
+                  log.get());
   }
 
   static void write_sweep_of(const SyntheticCell& cell, const fs::path& out) {

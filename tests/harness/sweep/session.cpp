@@ -91,12 +91,16 @@ std::string Session::bash(const std::string& script) const {
   return bytes_of(out) + (ended == 0 ? "" : "(bash: exit code " + std::to_string(WEXITSTATUS(ended)) + ")\n");
 }
 
-std::string Session::printed_by(const Program& program, const std::string& line) {
+std::string Session::printed_by(const Program& program, const std::string& line,
+                                const std::map<std::string, std::string>& variables) {
   const auto tail = std::min(line.find(" | "), line.find(" > "));
   std::string ended;
   {
     const WorkingFolder here(folder_.path());
     const PrintedTo to(own_ / "printed");
+    std::vector<std::unique_ptr<EnvironmentVariable>> set;
+    for (const auto& [variable, value] : variables)
+      set.push_back(std::make_unique<EnvironmentVariable>(variable, value.c_str()));
     int code = 0;
     try {
       code = program(shell_words(line.substr(0, tail)));
@@ -130,10 +134,7 @@ std::string Session::answer(const std::string& lines) {
       write_json(folder_ / edit.at(1), changed(read_json(folder_ / edit.at(1)), edit.at(2) + " " + edit.at(3)));
     } else if (const auto program = programs_.find(name); program != programs_.end()) {
       run_script();
-      std::vector<std::unique_ptr<EnvironmentVariable>> set;
-      for (const auto& [variable, value] : variables)
-        set.push_back(std::make_unique<EnvironmentVariable>(variable, value.c_str()));
-      printed.emplace_back(line, printed_by(program->second, words));
+      printed.emplace_back(line, printed_by(program->second, words, variables));
     } else {
       script += line + "\n";
     }
@@ -146,8 +147,10 @@ std::string Session::answer(const std::string& lines) {
     text += with_newline(out);
   }
   text = std::regex_replace(in_folder(folder_, text), std::regex("  [0-9.]+ s(  |\n)"), "  N s$1");
-  for (const char* each : {"\n+", "plumbline-test-[A-Za-z0-9]{6}"})
-    text = std::regex_replace(text, std::regex(each), each[0] == '\n' ? "\n" : "FOLDER");
+  text = std::regex_replace(text, std::regex("plumbline-test-[A-Za-z0-9]{6}"), "FOLDER");
+  text = std::regex_replace(text, std::regex("[^ ]*/plumbline-run-[A-Za-z0-9]{6}"), "SCRATCH");
+  text = std::regex_replace(text, std::regex("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "RUN-ID");
+  text = std::regex_replace(text, std::regex(" *\n+"), "\n");
   if (text.ends_with('\n')) text.pop_back();
   return text.empty() ? "(nothing is printed)" : text;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a user types in a folder of its own, and what is printed: the cases of tests/approved/{plans,sessions,commands}.
-// tests/approved/sessions/README.md explains their lines.
+// tests/approved/README.md explains their lines.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,8 @@ class Session {
   const TemporaryFolder folder_;
 
  private:
-  std::string printed_by(const Program& program, const std::string& line);
+  std::string printed_by(const Program& program, const std::string& line,
+                         const std::map<std::string, std::string>& variables);
   std::string bash(const std::string& script) const;
 
   const TemporaryFolder own_;  ///< for files that the user does not see

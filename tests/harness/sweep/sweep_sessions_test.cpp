@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps that run: fake launcher, trainers and judge are shell scripts of the cases in tests/approved/sessions, whose
-// README explains them.
+// Sweeps that run: fake launcher, trainers and judge are shell scripts of the cases in tests/approved/sessions
+// (tests/approved/README.md explains them).
 #include <CLI/CLI.hpp>
 #include <mutex>
 
