@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every library that the project uses, each as one target. The small ones are the system's (or of CMAKE_PREFIX_PATH); where it has none, or
-# one too old, those that scripts/sources built into PLUMBLINE_PREFIX, each in a folder of its own, so that a library of the system and one
-# of ours are never mixed. What is missing is said of all of them at once.
+# Every library that the project uses, each as one target. The small ones come from the system (or CMAKE_PREFIX_PATH). If it has none, or one
+# that is too old, scripts/sources builds it into PLUMBLINE_PREFIX, each in its own folder, so that a library of the system and one of ours are
+# never mixed. One message lists everything that is missing.
 set(PLUMBLINE_PREFIX "${PROJECT_SOURCE_DIR}/.deps/prefix" CACHE PATH "Where scripts/sources puts libraries that the system lacks")
 option(PLUMBLINE_SYSTEM_LIBRARIES "Take the system's small libraries; OFF: those of PLUMBLINE_PREFIX alone" ON)
 mark_as_advanced(PLUMBLINE_PREFIX PLUMBLINE_SYSTEM_LIBRARIES)
@@ -12,7 +12,7 @@ endif()
 set(plumbline_missing "") # "name|what is wrong|Debian's packages"
 set(plumbline_taken "") # "name|title version|from where"
 
-# plumbline_version_in(<variable> <macro> <header>...): of the lines "#define <macro>MAJOR 3", MINOR and PATCH or RELEASE.
+# plumbline_version_in(<variable> <macro> <header>...): reads the lines "#define <macro>MAJOR 3", MINOR, and PATCH or RELEASE.
 function(plumbline_version_in variable macro)
   set(version "")
   foreach(header IN LISTS ARGN)
@@ -80,7 +80,7 @@ function(plumbline_library name title header)
       string(APPEND wrong ", ${arg_NEEDS} or newer is needed")
     endif()
     set(plumbline_missing "${plumbline_missing};${name}|${title}: ${wrong}|${arg_DEBIAN}" PARENT_SCOPE)
-    unset(${include} CACHE) # looked for again the next time
+    unset(${include} CACHE) # search again the next time
     unset(${library} CACHE)
     return()
   endif()
@@ -101,7 +101,7 @@ plumbline_library(csv libcsv csv.h DEBIAN libcsv-dev LIBRARY csv NEEDS 3.0 MACRO
 plumbline_library(xxhash xxHash xxhash.h DEBIAN libxxhash-dev LIBRARY xxhash NEEDS 0.8 MACRO XXH_VERSION_ IN xxhash.h)
 plumbline_library(mustache mustache kainjow/mustache.hpp DEBIAN libkainjow-mustache-dev)
 plumbline_library(fmt {fmt} fmt/format.h DEBIAN libfmt-dev)
-if(TARGET plumbline_fmt) # header-only, and for the .cpp files of components that do not see LibTorch, which brings an fmt of its own
+if(TARGET plumbline_fmt) # header-only, for .cpp files of components that do not see LibTorch, which has its own fmt
   target_compile_definitions(plumbline_fmt INTERFACE FMT_HEADER_ONLY)
 endif()
 if(PLUMBLINE_TESTS)
@@ -128,7 +128,7 @@ if(PLUMBLINE_TESTS)
   endif()
 endif()
 
-if(PLUMBLINE_ASK) # by scripts/dependencies: what is missing, one a line, and what is taken
+if(PLUMBLINE_ASK) # set by scripts/dependencies: lists what is missing, one per line, and what is used
   list(JOIN plumbline_missing "\n" text)
   file(WRITE "${CMAKE_BINARY_DIR}/missing" "${text}\n")
   list(JOIN plumbline_taken "\n" text)
@@ -157,5 +157,5 @@ find_package(Threads REQUIRED)
 if(PLUMBLINE_TRAINERS)
   include(TrainersDependencies)
 else()
-  set(_ignored ${PLUMBLINE_CUDA} ${LibTorch_ROOT} ${MPI_HOME}) # read so that CMake does not warn: presets and make give them without the trainers, too
+  set(_ignored ${PLUMBLINE_CUDA} ${LibTorch_ROOT} ${MPI_HOME}) # read so that CMake does not warn; presets and make set them without the trainers, too
 endif()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The CUDA runtime and the NCCL to compile and link against. Both should be those that LibTorch's CUDA half itself loads, so the places are
-# searched in this order, and headers and library are taken from the first place that has both:
-#   1. CUDAToolkit_ROOT and NCCL_ROOT, as variables or in the environment: then nowhere else
-#   2. LibTorch's own lib folder (the zip brings its CUDA runtime there, without headers)
+# The CUDA runtime and the NCCL to compile and link against. Both should be those that LibTorch's CUDA half itself loads. So the places are
+# searched in this order, and headers and library come from the first place that has both:
+#   1. CUDAToolkit_ROOT and NCCL_ROOT, as variables or in the environment; if set, only there
+#   2. LibTorch's own lib folder (the zip has its CUDA runtime there, without headers)
 #   3. the nvidia wheels next to the torch wheel: nvidia/cu13, nvidia/cuda_runtime and its siblings (CUDA 12), nvidia/nccl
-#   4. conda: the prefix that LibTorch lies in, $CONDA_PREFIX
+#   4. conda: the prefix that contains LibTorch, $CONDA_PREFIX
 #   5. the CUDA toolkit: $CUDA_HOME, $CUDA_PATH, that of nvcc on PATH, /usr/local/cuda-MAJOR.MINOR, /usr/local/cuda, /usr
-#   6. NCCL alone: $NCCL_HOME before 5 (LibTorch's own stands before that of a cluster's module), and behind 5 the system's folders (NVIDIA's
-#      images, libnccl-dev). One older than the wheel's is refused: LibTorch was linked against its own, and calls what an older one lacks.
+#   6. only for NCCL: $NCCL_HOME before 5 (LibTorch's own NCCL precedes a cluster module's), and after 5 the system's folders (NVIDIA's images,
+#      libnccl-dev). An NCCL older than the wheel's is refused: LibTorch was linked against its own and calls what an older one lacks.
 # If no place has both, the first headers and the first library of the same major version are used; the summary names both paths.
 # For tests, GpuLibraries_SYSTEM comes before the system's places.
 
@@ -28,13 +28,13 @@ function(_gpu_include_dirs variable place)
   set(${variable} "${folders}" PARENT_SCOPE)
 endfunction()
 
-# _gpu_library(<variable> <pattern> <folder>...): the first file of that name; names with a version come first.
+# _gpu_library(<variable> <pattern> <folder>...): the first file with this name; names with a version come first.
 function(_gpu_library variable pattern)
   set(${variable} "" PARENT_SCOPE)
   foreach(folder IN LISTS ARGN)
     file(GLOB versioned "${folder}/${pattern}.*")
     file(GLOB plain "${folder}/${pattern}")
-    list(FILTER versioned EXCLUDE REGEX "[.]so[.][0-9]+[.]") # libcudart.so.13 is the name to load; libcudart.so.13.0.96 the file behind it
+    list(FILTER versioned EXCLUDE REGEX "[.]so[.][0-9]+[.]") # libcudart.so.13 is the name to load, libcudart.so.13.0.96 the file
     foreach(file IN LISTS versioned plain)
       set(${variable} "${file}" PARENT_SCOPE)
       return()
@@ -49,7 +49,7 @@ function(_gpu_number variable macro header)
   set(${variable} "${number}" PARENT_SCOPE)
 endfunction()
 
-# _gpu_nccl(<version> <library> <place>): of nccl.h and libnccl.so there; empty where they are not.
+# _gpu_nccl(<version> <library> <place>): version and library of nccl.h and libnccl.so in the place; empty if they are not there.
 function(_gpu_nccl version library place)
   set(${version} "" PARENT_SCOPE)
   if(EXISTS "${place}/include/nccl.h")
@@ -63,7 +63,7 @@ function(_gpu_nccl version library place)
 endfunction()
 
 # Out: CudaRuntime_INCLUDE_DIRS, CudaRuntime_LIBRARY, CudaRuntime_VERSION (of the headers), NCCL_INCLUDE_DIR, NCCL_LIBRARY, NCCL_VERSION,
-# GpuLibraries_MISSING (what is not there, and where it was looked for).
+# GpuLibraries_MISSING (what is missing, and where it was searched).
 function(plumbline_find_gpu_libraries)
   get_filename_component(site "${LibTorch_LIBRARY_DIR}/../.." ABSOLUTE)
   get_filename_component(package_prefix "${site}/../../.." ABSOLUTE) # of PREFIX/lib/python3.X/site-packages
@@ -75,7 +75,7 @@ function(plumbline_find_gpu_libraries)
     endif()
   endforeach()
   set(cuda "${LibTorch_CUDA_VERSION}")
-  if(NOT cuda) # conda's package libtorch, which has no file that says it
+  if(NOT cuda) # conda's package libtorch, which has no file with the version
     _gpu_library(library "libcudart*.so" "${LibTorch_LIBRARY_DIR}")
     if(library MATCHES "[.]so[.]([0-9]+)$")
       set(cuda "${CMAKE_MATCH_1}")
@@ -122,7 +122,7 @@ function(plumbline_find_gpu_libraries)
         math(EXPR version_major "${number} / 1000")
         math(EXPR version_minor "${number} % 1000 / 10")
         set(version "${version_major}.${version_minor}")
-        list(REMOVE_ITEM folders "${folder}") # first: a prefix of conda has much else
+        list(REMOVE_ITEM folders "${folder}") # first, since a conda prefix has many other headers
         list(PREPEND folders "${folder}")
       endif()
     endforeach()
@@ -140,7 +140,7 @@ function(plumbline_find_gpu_libraries)
     endif()
     if(version AND absent)
       list(JOIN absent ", " text)
-      if(absent STREQUAL "crt/host_config.h" AND place MATCHES "/nvidia/cu") # the wheels that torch asks for do not have it
+      if(absent STREQUAL "crt/host_config.h" AND place MATCHES "/nvidia/cu") # the wheels that torch requires do not have it
         string(APPEND text ": pip install nvidia-cuda-crt brings it, for CUDA 12 nvidia-cuda-nvcc-cu12")
       endif()
       list(APPEND lacking "${place} lacks ${text}")
@@ -202,7 +202,7 @@ function(plumbline_find_gpu_libraries)
     endif()
     list(APPEND missing "nccl.h with libnccl.so in ${looked}${lacking}. -DNCCL_ROOT=DIR names another place, libnccl-dev is NVIDIA's package")
   endif()
-  # LibTorch loads the one next to it; a process uses only the first that is loaded.
+  # LibTorch loads the NCCL next to it; a process uses only the first one that is loaded.
   _gpu_nccl(version library "${site}/nvidia/nccl")
   if(nccl_version AND library AND version AND nccl_version VERSION_LESS version)
     string(CONCAT text "an NCCL that LibTorch can load: ${nccl_version} (${nccl_library}) is older than ${version}, which LibTorch brings (${library}). "

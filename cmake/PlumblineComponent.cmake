@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A component is a folder and one static library of all its sources but main.cpp; `USES` is what it may include and link, and nothing else
-# (tests/structure checks the includes against this), `PRIVATE` what only its .cpp files see. The target of harness/judge is plumbline_harness_judge.
+# A component is a folder and one static library of all its sources except main.cpp. `USES` lists all that it may include and link (tests/structure
+# compares the includes with it), `PRIVATE` what only its .cpp files see. The target of harness/judge is plumbline_harness_judge.
 set(_werror OFF)
 if(DEFINED ENV{PLUMBLINE_WERROR})
   set(_werror "$ENV{PLUMBLINE_WERROR}")
@@ -9,18 +9,18 @@ option(PLUMBLINE_WERROR "Take warnings for errors, as .ci/run does; other compil
 add_library(plumbline_options INTERFACE)
 target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off $<$<BOOL:${PLUMBLINE_WERROR}>:-Werror>
-                       $<$<BOOL:${PLUMBLINE_UNITY}>:$<IF:$<CXX_COMPILER_ID:GNU>,-Wno-subobject-linkage,-Wno-shadow>>) # of files in one
+                       $<$<BOOL:${PLUMBLINE_UNITY}>:$<IF:$<CXX_COMPILER_ID:GNU>,-Wno-subobject-linkage,-Wno-shadow>>) # for files compiled as one
 if(PLUMBLINE_SANITIZE STREQUAL "fuzzer")
   set(sanitizers -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
-  target_compile_options(plumbline_options INTERFACE ${sanitizers} -w) # warnings are g++'s to give
+  target_compile_options(plumbline_options INTERFACE ${sanitizers} -w) # g++ gives the warnings
   target_link_options(plumbline_options INTERFACE ${sanitizers})
 elseif(PLUMBLINE_SANITIZE STREQUAL "thread")
   set(sanitizers -fsanitize=thread -fno-omit-frame-pointer -g1)
-  target_compile_options(plumbline_options INTERFACE ${sanitizers} -Wno-tsan) # of fences, of which ThreadSanitizer sees nothing
+  target_compile_options(plumbline_options INTERFACE ${sanitizers} -Wno-tsan) # about fences, which ThreadSanitizer does not see
   target_link_options(plumbline_options INTERFACE ${sanitizers})
 elseif(PLUMBLINE_SANITIZE)
-  # g++ sees uninitialized values in instrumented code (std::regex, for one) that are none. The check of vptr opens a pipe for each new type and
-  # calls every object wrong where it cannot: tests of a full table of open files would be red.
+  # In instrumented code (std::regex, for example) g++ reports uninitialized values that are none. The vptr check opens a pipe for each new type, and
+  # reports every object as wrong if it cannot, so tests with a full table of open files would fail.
   set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -Wno-maybe-uninitialized)
   target_compile_options(plumbline_options INTERFACE ${sanitizers})
   target_link_options(plumbline_options INTERFACE -fsanitize=address,undefined
@@ -31,9 +31,9 @@ elseif(PLUMBLINE_SANITIZE)
   target_link_libraries(plumbline_options INTERFACE $<TARGET_OBJECTS:plumbline_leaks>)
 endif()
 
-# plumbline_unity_sources(<variable> <name> <source>...): sets the variable to files that include about twelve sources each, and the sources that
-# have SKIP_UNITY_BUILD_INCLUSION. CMake's own UNITY_BUILD includes absolute paths, so that ccache finds nothing for a checkout in another
-# folder, and batches by order: a new source would shift all later ones. Here the hash of a source's path chooses its file, one of a power of two.
+# plumbline_unity_sources(<variable> <name> <source>...): sets the variable to files that include about twelve sources each, and to the sources
+# that have SKIP_UNITY_BUILD_INCLUSION. CMake's own UNITY_BUILD includes absolute paths, so that ccache finds nothing for a checkout in another
+# folder, and makes batches by order, so that a new source moves all later ones. Here the hash of a source's path chooses its file, out of a power of two.
 function(plumbline_unity_sources variable name)
   set(files 1)
   list(LENGTH ARGN sources)
@@ -70,7 +70,7 @@ function(plumbline_component folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   string(REPLACE "/" "_" name "${folder}")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "/((no_)?cuda|python)_module\\.cpp$") # chosen in PlumblineGpu.cmake; plumbline-measure.so
+  list(FILTER sources EXCLUDE REGEX "/((no_)?cuda|python)_module\\.cpp$") # PlumblineGpu.cmake chooses these; plumbline-measure.so
   if(sources)
     if(PLUMBLINE_UNITY)
       plumbline_unity_sources(sources ${name} ${sources})
@@ -97,7 +97,7 @@ function(plumbline_program name)
   endif()
 endfunction()
 
-# Compiled several at a time, tests hide each other's helpers; named last, so that it comes after -Wshadow.
+# Compiled several at a time, tests hide each other's helpers. Linked last, so that it comes after -Wshadow.
 add_library(plumbline_test_options INTERFACE)
 target_compile_options(plumbline_test_options INTERFACE $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-shadow>)
 
@@ -110,10 +110,10 @@ function(plumbline_shares name program filter shares labels)
   endforeach()
 endfunction()
 
-# Tests start bare, without OMP_NUM_THREADS: their own main (tests/main.cpp) sets one thread.
-# All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on: a process
-# for each test would cost more than most tests do. Tests that the filters SLOW and NIGHTLY
-# name are shares of their own: "<name>.slow.1" and so on have the label slow, "<name>.nightly.1" and so on slow and nightly.
+# Tests start without OMP_NUM_THREADS: their own main (tests/main.cpp) sets one thread.
+# All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on, since a process
+# for each test would take longer than most tests. Tests that the filters SLOW and NIGHTLY select get their own parts: "<name>.slow.1" and so on
+# have the label slow, "<name>.nightly.1" and so on have slow and nightly.
 function(plumbline_component_test name)
   cmake_parse_arguments(arg "" "SHARDS;COMPONENT;PRECOMPILED;SLOW;NIGHTLY" "USES;LABELS" ${ARGN})
   if(NOT arg_COMPONENT)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The component gpu/: the CUDA half, a module (bin/plumbline-gpu.so) that the trainers load by name when --device cuda asks for it. No program
-# links it, so that the CPU path is as fast as in a CPU build. This file chooses its substitute in training/.
+# The component gpu/: the CUDA half, a module (bin/plumbline-gpu.so) that the trainers load by name for --device cuda. No program links it, so that
+# the CPU path is as fast as in a CPU build. This file chooses its substitute in training/.
 add_library(plumbline_gpu INTERFACE)
 target_link_libraries(plumbline_gpu INTERFACE plumbline_options)
 add_library(plumbline::gpu ALIAS plumbline_gpu)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests that need GPUs, so that `ctest -j --resource-spec-file` gives each GPUs of its own, and where there are too few the test runs all the
-# same and says why it is skipped. CTest itself (3.25 to 4.4) fails a test that asks for more resources than its file has; what a test asks for is
-# therefore decided when ctest reads its list, by the GPUs that are visible then.
+# Tests that need GPUs. `ctest -j --resource-spec-file` gives each its own GPUs; if there are too few, the test still runs and prints why it is
+# skipped. CTest itself (3.25 to 4.4) fails a test that requests more resources than its file has, so the request is decided when ctest reads its
+# list, from the GPUs that are visible then.
 
 # plumbline_count_gpus(<variable> <program> <file>): writes the visible GPUs into the resource-spec file, once for each ctest, and counts them.
 function(plumbline_count_gpus variable program file)
   if(NOT "$ENV{PLUMBLINE_GPUS_COUNTED_IN}" STREQUAL file)
     execute_process(COMMAND "${program}" doctor --ctest-resources "${file}" RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
-    if(NOT code EQUAL 0) # CUDA_VISIBLE_DEVICES names one twice, say: the tests, which are given none, fail with these words
+    if(NOT code EQUAL 0) # for example, CUDA_VISIBLE_DEVICES names one twice: the tests get no GPU and fail with this message
       file(WRITE "${file}" [[{"version": {"major": 1, "minor": 0}, "local": [{"gpus": []}]}]])
     endif()
     set(ENV{PLUMBLINE_GPUS_COUNTED_IN} "${file}")
@@ -17,8 +17,8 @@ function(plumbline_count_gpus variable program file)
   set(${variable} "${count}" PARENT_SCOPE)
 endfunction()
 
-# plumbline_add_gpu_test(<name> GPUS <n> PROGRAM <plumbline> RESOURCES <file> COMMAND <word>... PROPERTIES <property> <value>...): as add_test and
-# set_tests_properties do it, from the list that ctest reads. The words may be generator expressions.
+# plumbline_add_gpu_test(<name> GPUS <n> PROGRAM <plumbline> RESOURCES <file> COMMAND <word>... PROPERTIES <property> <value>...): like add_test and
+# set_tests_properties, for the list that ctest reads. The words may be generator expressions.
 function(plumbline_add_gpu_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "GPUS;PROGRAM;RESOURCES" "COMMAND;PROPERTIES")
   foreach(list COMMAND PROPERTIES)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where: programs, the package of find_package(plumbline) (plumbline::record, plumbline_add_sweep_test), schemas, docs.
+# What `cmake --install` installs: programs, the package of find_package(plumbline) (plumbline::record, plumbline_add_sweep_test), schemas, docs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS plumbline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS plumbline_measure LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # the Python recorder looks beside the program
+install(TARGETS plumbline_measure LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # the Python recorder looks next to the program
 if(PLUMBLINE_TRAINERS)
-  # LibTorch stays where it is; where that is below the project, CMake's own INSTALL_RPATH_USE_LINK_PATH leaves it out.
-  # The same goes for an MPI of scripts/dependencies, and for the CUDA runtime and NCCL of its wheels.
+  # LibTorch stays in its folder; if that is inside the project, CMake's own INSTALL_RPATH_USE_LINK_PATH omits it.
+  # The same is true for an MPI of scripts/dependencies, and for the CUDA runtime and NCCL of its wheels.
   set(rpath "${LibTorch_LIBRARY_DIR}")
   foreach(library IN LISTS MPI_C_LIBRARIES CudaRuntime_LIBRARY NCCL_LIBRARY)
     cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${library}" ours)
@@ -20,11 +20,11 @@ if(PLUMBLINE_TRAINERS)
   install(TARGETS plumbline-reference plumbline-pipeline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   if(TARGET plumbline_gpu_module)
     set_target_properties(plumbline_gpu_module PROPERTIES INSTALL_RPATH "${rpath}" INSTALL_RPATH_USE_LINK_PATH ON)
-    install(TARGETS plumbline_gpu_module LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # programs look beside themselves
+    install(TARGETS plumbline_gpu_module LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # programs look in their own folder
   endif()
 endif()
 
-# Tab completion, which the programs themselves print, where their installed shells look for it.
+# Tab completion, printed by the programs themselves, in the folders where installed shells look for it.
 set(completed plumbline)
 if(PLUMBLINE_TRAINERS)
   list(APPEND completed plumbline-reference plumbline-pipeline)
@@ -39,10 +39,10 @@ foreach(program IN LISTS completed)
   install(FILES "${scripts}/zsh/_${program}" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endforeach()
 
-# One header, with nothing but the standard library in it; two archives, which an imported target joins.
+# One header that needs only the standard library; an imported target joins the two archives.
 install(FILES record/external_record.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/plumbline")
 install(FILES $<TARGET_FILE:plumbline_record> $<TARGET_FILE:plumbline_support> DESTINATION "${CMAKE_INSTALL_LIBDIR}/plumbline")
-foreach(library xxhash csv) # those that scripts/sources built are nowhere else
+foreach(library xxhash csv) # libraries that scripts/sources built are nowhere else
   cmake_path(IS_PREFIX PLUMBLINE_PREFIX "${PLUMBLINE_${library}_LIBRARY}" ours)
   if(ours)
     install(FILES "${PLUMBLINE_${library}_LIBRARY}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/plumbline")

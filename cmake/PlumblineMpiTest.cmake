@@ -4,7 +4,7 @@ set(PLUMBLINE_MPI_FLAGS "")
 set(PLUMBLINE_MPI_ENVIRONMENT OMP_NUM_THREADS=1)
 execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE _version ERROR_QUIET)
 if(_version MATCHES "Open MPI|OpenRTE")
-  # More ranks than cores; shared memory alone, which starts sooner; and a container's root may run it.
+  # Allow more ranks than cores; use only shared memory, which starts faster; allow a container's root to run it.
   set(PLUMBLINE_MPI_FLAGS --map-by :OVERSUBSCRIBE --mca btl self,vader --mca pml ob1 --mca osc ^ucx)
   list(APPEND PLUMBLINE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 endif()

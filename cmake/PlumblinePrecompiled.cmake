@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Headers that many files see and that take longer to read than the files themselves, compiled once. Each set is one file for all targets that
-# take it. What a source includes it still names itself: the preset alone compiles without these, and tests/structure every header by itself.
+# Headers that many files use and that take longer to read than the files themselves, compiled once. Each set is one file for all targets that use it.
+# Sources still name their own includes: only the preset `alone` compiles without these headers, and tests/structure compiles every header by itself.
 
-# plumbline_precompiled(<set> USES <libraries> HEADERS <header>... [OPTIONS <option>...]): the options are those of every target that takes the
-# set, too, since the compiler refuses headers compiled by others.
+# plumbline_precompiled(<set> USES <libraries> HEADERS <header>... [OPTIONS <option>...]): every target that uses the set must have the same options,
+# since the compiler refuses headers compiled with others.
 function(plumbline_precompiled set)
   cmake_parse_arguments(arg "" "" "USES;HEADERS;OPTIONS" ${ARGN})
-  set(source "${CMAKE_BINARY_DIR}/generated/precompiled_${set}.cpp") # a target has a source, be it an empty one
+  set(source "${CMAKE_BINARY_DIR}/generated/precompiled_${set}.cpp") # a target needs a source, even an empty one
   file(CONFIGURE OUTPUT "${source}" CONTENT "")
   add_library(plumbline_precompiled_${set} OBJECT EXCLUDE_FROM_ALL "${source}")
   target_link_libraries(plumbline_precompiled_${set} PRIVATE plumbline_options ${arg_USES})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # plumbline_add_sweep_test(<name> <sweep.toml> [GPUS <n>] [LABELS <label>...] [TIMEOUT <seconds>] [OPTIONS <option of plumbline sweep>...]
-#                          [PROPERTIES <property> <value>...]): a test that runs the sweep, whose exit code is its verdict (docs/ci.md). Its folder
-# is <name> in the current binary folder. With GPUS it takes so many of CTest's resource "gpus", and is skipped where fewer are visible.
+#                          [PROPERTIES <property> <value>...]): a test that runs the sweep; its exit code is the verdict (docs/ci.md). Its folder is
+# <name> in the current binary folder. With GPUS it uses this many of CTest's resource "gpus", and is skipped if fewer are visible.
 include("${CMAKE_CURRENT_LIST_DIR}/PlumblineGpuTest.cmake")
 
-# The largest world size that the file names, or nothing.
+# The largest world size in the file; empty if there is none.
 function(_plumbline_largest_world variable sweep)
   file(READ "${sweep}" text)
   string(REGEX REPLACE "#[^\n]*" "" text "${text}")
@@ -31,7 +31,7 @@ function(plumbline_add_sweep_test name sweep)
   _plumbline_largest_world(processors "${sweep}")
 
   set(command "${plumbline_PROGRAM}" sweep "${sweep}" --ctest "${CMAKE_CURRENT_BINARY_DIR}/${name}" ${arg_OPTIONS})
-  set(properties "${arg_PROPERTIES}") # a value may be a list, which only APPEND and PREPEND leave as it is
+  set(properties "${arg_PROPERTIES}") # a value may be a list, which only APPEND and PREPEND do not change
   list(PREPEND properties SKIP_RETURN_CODE 77)
   foreach(property LABELS TIMEOUT)
     if(arg_${property})

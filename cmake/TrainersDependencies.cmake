@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the trainers alone stand on: LibTorch, with its CUDA half or without, and MPI.
-# Where scripts/libtorch unpacks LibTorch, lean or with its CUDA half; -DLibTorch_ROOT= takes any other of that version.
+# What only the trainers need: LibTorch, with or without its CUDA half, and MPI.
+# scripts/libtorch unpacks LibTorch here, lean or with its CUDA half; -DLibTorch_ROOT= uses any other of that version.
 set(PLUMBLINE_CUDA AUTO CACHE STRING "Build the CUDA half: ON, OFF, or AUTO (where LibTorch has its own)")
 set_property(CACHE PLUMBLINE_CUDA PROPERTY STRINGS ON OFF AUTO)
 if(NOT PLUMBLINE_CUDA MATCHES "^(ON|OFF|AUTO)$")
@@ -19,7 +19,7 @@ if(NOT LibTorch_ROOT AND NOT DEFINED ENV{LibTorch_ROOT})
     endif()
   endforeach()
 endif()
-# Both forms are of one wheel and so have the same headers. Taken from one folder in both builds, a compiler cache knows the files again.
+# Both forms come from one wheel, so they have the same headers. If both builds take these from one folder, a compiler cache finds the files again.
 file(GLOB _lean "${PROJECT_SOURCE_DIR}/.deps/python/lib/python3*/site-packages/torch/include")
 if(NOT LibTorch_INCLUDE_DIR AND _lean AND LibTorch_ROOT MATCHES "/.deps/cuda-python/")
   list(GET _lean 0 _lean)
@@ -53,17 +53,17 @@ if(NOT MPI_C_FOUND)
                       "  on clusters: module load openmpi")
 endif()
 target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-# Its compile option -pthread would be one that the precompiled headers do not have, and they would be refused.
+# Its compile option -pthread would be missing in the precompiled headers, and the compiler would refuse these.
 get_target_property(_options MPI::MPI_C INTERFACE_COMPILE_OPTIONS)
 if(_options)
-  list(FILTER _options EXCLUDE REGEX "-pthread$") # behind a generator expression
+  list(FILTER _options EXCLUDE REGEX "-pthread$") # after a generator expression
   set_property(TARGET MPI::MPI_C PROPERTY INTERFACE_COMPILE_OPTIONS "${_options}")
 endif()
 
-# What was taken from where.
+# What was found, and where.
 message(STATUS "LibTorch ${LibTorch_VERSION}: ${LibTorch_LIBRARY_DIR}")
 set(_mpi ${MPI_C_COMPILER})
-if(MPI_C_LIBRARIES) # not where the compiler is MPI's wrapper, which adds them
+if(MPI_C_LIBRARIES) # not if the compiler is MPI's wrapper, which adds them
   list(GET MPI_C_LIBRARIES 0 _library)
   list(APPEND _mpi ${_library})
 endif()

@@ -2,7 +2,7 @@
 # Writes the text of FILE into the C++ source WRITE, whose function NAME returns it.
 cmake_policy(VERSION 3.25)
 file(READ "${FILE}" text)
-# The language promises string literals of 64 KiB; pieces of one literal are put together again by the compiler.
+# The language guarantees string literals of 64 KiB; the compiler joins the pieces of one literal.
 string(LENGTH "${text}" length)
 set(literal "")
 set(at 0)

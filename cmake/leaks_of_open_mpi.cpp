@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Linked into every program of a sanitized build, so that LeakSanitizer reports our leaks and not those of Open MPI,
-// which it cannot tell apart by itself: at exit Open MPI's plug-ins are unloaded, and stacks through them lose their
-// names.
+// Linked into every program of a sanitized build, so that LeakSanitizer reports our leaks and not those of Open MPI. It
+// cannot distinguish them by itself: Open MPI unloads its plug-ins at exit, and stacks through them lose their names.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 
 extern "C" {
 
-/// Never unloads: a stack needs its library's name to be matched below.
+/// Never unloads: a stack needs its library's name for the patterns below.
 __attribute__((weak)) int dlclose(void*) {
   return 0;
 }
 
-/// What hardened libraries call for asprintf. LeakSanitizer loses the stack inside libc's own; here it ends in a name.
+/// Hardened libraries call this for asprintf. LeakSanitizer loses the stack inside libc's own; here it ends in a name.
 __attribute__((weak)) int __vasprintf_chk(char** text, int, const char* format, std::va_list arguments) {
   std::va_list again;
   va_copy(again, arguments);
@@ -32,13 +31,13 @@ __attribute__((weak)) int __asprintf_chk(char** text, int flag, const char* form
   return length;
 }
 
-/// Each line names a part of Open MPI or of what it stands on.
+/// Each line names a part of Open MPI or of a library that it uses.
 __attribute__((weak)) const char* __lsan_default_suppressions() {
   return "leak:libmpi.so\nleak:libopen-pal.so\nleak:libopen-rte.so\nleak:libpmix.so\nleak:libhwloc.so\nleak:mca_\n"
          "leak:__vasprintf_chk\n";
 }
 
-/// Says nothing of what was left out, so that programs print the same as without a sanitizer.
+/// Does not print what was suppressed, so that programs print the same as without a sanitizer.
 __attribute__((weak)) const char* __lsan_default_options() {
   return "print_suppressions=0";
 }

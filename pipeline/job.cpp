@@ -51,7 +51,7 @@ ExitCode code_of(const std::exception& error) {
   return known != nullptr ? known->code() : ExitCode::does_not_hold;
 }
 
-/// Prepares the rank's device, checks its free memory and creates its part of the model.
+/// Prepares the rank's GPU, if it has one, and creates its part of the model.
 void make_trainer(std::optional<RankTrainer>& trainer, const Run& run, const PipelinePlan& plan, Transport& transport,
                   const std::filesystem::path& record) {
   const int rank = transport.rank();

@@ -89,7 +89,7 @@ void ask(const PipelineOptions& options, int world, Json& answer) {
       {"ranks", each}, {"free", free_memory()}, {"limit", memory_limit()}, {"table", memory_table(run, world)}};
   if (options.device == "cuda") return check_gpus(options, run, plan);
   for (int rank = 0; rank < world; ++rank) {
-    require_memory(memory_of(run, plan, rank), "rank " + std::to_string(rank));
+    require_free(memory_of(run, plan, rank), free_memory(), "rank " + std::to_string(rank));
   }
   // In a job on several machines, only the ranks that the launcher placed here are checked.
   const int here =

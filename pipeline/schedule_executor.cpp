@@ -116,7 +116,7 @@ void ScheduleExecutor::reduce(const StepAction& now, const Action& action) {
   const Placement& placement = plan_.schedule.placement;
   const int peer = placement.rank_of(head ? 0 : placement.stages() - 1);
   if (peer != pipeline_.rank()) observer_.waiting(now, now, peer);
-  const std::int64_t waited_ns = exchange_tied_gradients(pipeline_, tied, peer);
+  const std::int64_t waited_ns = exchange_tied_gradients(pipeline_, tied, peer, now.step, placement.stages() - 1);
   if (peer != pipeline_.rank()) observer_.waited(now, waited_ns);
 }
 

@@ -2,7 +2,6 @@
 #include "pipeline/step_end.hpp"
 
 #include <ATen/Tensor.h>
-#include <ATen/ops/empty_like.h>
 
 #include <set>
 #include <sstream>
@@ -16,33 +15,29 @@
 
 namespace plumbline {
 
-std::int64_t exchange_tied_gradients(Group& pipeline, const TiedWeight& tied, int peer) {
+std::int64_t exchange_tied_gradients(Group& pipeline, const TiedWeight& tied, int peer, std::int64_t step,
+                                     std::int32_t last_stage) {
   if (tied.both()) {
     tied.add_uses();
     return 0;
   }
   const MemoryScope scope(MemoryOwner::transport);
+  const bool head = tied.head() != nullptr;
+  at::Tensor gradient = (head ? tied.head() : tied.embedding())->gradient();
+  const auto header = [&](bool sum) { return tied_gradient_header(step, last_stage, sum, gradient); };
   std::int64_t waited_ns = 0;
-  const auto send = [&](const at::Tensor& tensor) {
+  const auto wait = [&](const Pending& message) {
     const std::int64_t begin_ns = monotonic_ns();
-    pipeline.send_tensor(peer, tensor);
+    at::Tensor received = message->wait();
     waited_ns += monotonic_ns() - begin_ns;
+    return received;
   };
-  const auto receive = [&](at::Tensor& tensor) {
-    const std::int64_t begin_ns = monotonic_ns();
-    pipeline.receive_tensor(peer, tensor);
-    waited_ns += monotonic_ns() - begin_ns;
-  };
-  if (tied.head() != nullptr) {
-    at::Tensor gradient = tied.head()->gradient();
-    send(gradient);
-    receive(gradient);
+  if (head) {
+    wait(pipeline.send(peer, header(false), gradient));
+    wait(pipeline.receive(peer, header(true), gradient));
   } else {
-    at::Tensor gradient = tied.embedding()->gradient();
-    at::Tensor other = at::empty_like(gradient);
-    receive(other);
-    gradient.add_(other);
-    send(gradient);
+    gradient.add_(wait(pipeline.receive(peer, header(false))));
+    wait(pipeline.send(peer, header(true), gradient));
   }
   return waited_ns;
 }

@@ -15,8 +15,9 @@ namespace plumbline {
 
 /// Called by the ranks of embedding and head, each naming the other as `peer`. The head's gradient is sent to the
 /// embedding's rank, added there, and the sum is sent back. Without messages if one rank holds both. Returns the time
-/// spent in messages, in nanoseconds.
-std::int64_t exchange_tied_gradients(Group& pipeline, const TiedWeight& tied, int peer);
+/// spent waiting, in nanoseconds.
+std::int64_t exchange_tied_gradients(Group& pipeline, const TiedWeight& tied, int peer, std::int64_t step,
+                                     std::int32_t last_stage);
 
 /// Collective. The result is on rank 0; other ranks return true.
 bool tied_copies_are_equal(RankGroup& world, const TiedWeight& tied);

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the scripts: where things are, what we say, how long work shows that it is alive. Sourced, never run.
+# Shared by the scripts: folders, messages, signs of progress. Source it, do not run it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-state=.deps # git-ignored: LibTorch, what the system lacks, and the logs of the set-up
-[[ :$PATH: == *":$PWD/$state/tools/bin:"* ]] || PATH=$PWD/$state/tools/bin:$PATH # CMake, Ninja and MPI of scripts/dependencies, where it brought them
+state=.deps # git-ignored: LibTorch, what the system lacks, and logs of the set-up
+[[ :$PATH: == *":$PWD/$state/tools/bin:"* ]] || PATH=$PWD/$state/tools/bin:$PATH # CMake, Ninja and MPI, if scripts/dependencies installed them
 
-# Compiled Python goes into a folder of its own. Without it, every process that imports torch compiles it for seconds.
+# Compiled Python goes into its own folder. Without it, every process that imports torch compiles it for seconds.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$PWD/$state/bytecode
 
 say() { printf 'plumbline: %s\n' "$*"; }
 
-# fail CODE LINE...: 2 = the person can mend it, 3 = the machine did not let us.
+# fail CODE LINE...: 2 = the user can fix it, 3 = the machine did not allow it.
 fail() {
   local code=$1
   shift
@@ -19,7 +19,7 @@ fail() {
   exit "$code"
 }
 
-# logged NAME COMMAND...: output into .deps/NAME.log, one line of it every 15 s, the end of it when the command fails.
+# logged NAME COMMAND...: writes output to .deps/NAME.log, prints one line of it every 15 s, and its end if the command fails.
 # The command stays in the foreground, so that Ctrl-C reaches it.
 logged() {
   local log=$state/$1.log
@@ -38,8 +38,8 @@ logged() {
   return 1
 }
 
-# pypi LOG PYTHON OPTION...: pip install of that Python; what PyPI does not give ends the script, with what to do ($instead: another way). Only what
-# is imported is compiled, at its first import: of transformers a hundredth.
+# pypi LOG PYTHON OPTION...: pip install of that Python. If PyPI does not provide something, the script ends with advice ($instead: another way). Modules
+# are compiled at their first import: only a hundredth of transformers is used.
 pypi() {
   local log=$1 python=$2 option
   local -a asked=()
@@ -50,10 +50,10 @@ pypi() {
     "Then run this again; it continues where it stopped."
 }
 
-# cached BUILD NAME: an entry of CMake's cache there; nothing where there is none.
+# cached BUILD NAME: an entry of CMake's cache there; empty if there is none.
 cached() { sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt" 2>/dev/null || true; }
 
-# follow BUILD: LibTorch_ROOT, MPI_HOME, CC and CXX, where the environment does not set them, are those that BUILD was configured with.
+# follow BUILD: if the environment does not set LibTorch_ROOT, MPI_HOME, CC or CXX, uses those with which BUILD was configured.
 follow() {
   local name value
   local -A entries=([LibTorch_ROOT]=LibTorch_ROOT [MPI_HOME]=MPI_HOME [CC]=CMAKE_C_COMPILER [CXX]=CMAKE_CXX_COMPILER)
@@ -68,10 +68,10 @@ follow() {
   done
 }
 
-# nproc would take OMP_NUM_THREADS for the number of cores.
+# nproc would use OMP_NUM_THREADS as the number of cores.
 cores() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
 
-# One job a core, and about 1.3 GB of memory a job: a file that sees LibTorch's headers takes up to that.
+# One job per core, and about 1.3 GB of memory per job: a file that includes LibTorch's headers takes up to that.
 jobs() {
   [[ -n ${JOBS:-} ]] && { echo "$JOBS"; return; }
   local cores memory limit n
@@ -85,10 +85,10 @@ jobs() {
   echo "$n"
 }
 
-# compile OPTION...: cmake --build with that many jobs.
+# compile OPTION...: cmake --build with this many jobs.
 compile() {
   local n
   n=$(jobs)
   say "compiling, $n at a time (minutes the first time, then only what changed)"
-  NINJA_STATUS='[%f/%t, %e s] ' CMAKE_BUILD_PARALLEL_LEVEL=$n cmake --build "$@" # a folder must stand first, what is ninja's last
+  NINJA_STATUS='[%f/%t, %e s] ' CMAKE_BUILD_PARALLEL_LEVEL=$n cmake --build "$@" # a folder must come first, options of ninja last
 }

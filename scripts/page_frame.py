@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pages of the scripts have in common: the style sheet of a sweep's report, a band with the verdict, a way back."""
+"""What the scripts' pages share: the style sheet of a sweep's report, a band with the verdict, a link back."""
 import html
 import pathlib
 import re
@@ -12,7 +12,7 @@ def style():
 
 
 def page(title, lead, facts, body, bad=False, back="", head=""):
-    """A whole page. `facts`: pairs of texts; `body`: markup; `back`: the page that leads here."""
+    """A whole page. `facts`: pairs of texts; `body`: markup; `back`: the page that links here."""
     listed = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts)
     link = f'<nav class="contents"><a href="{html.escape(back)}">All pages</a></nav>' if back else ""
     return "\n".join([
@@ -23,7 +23,7 @@ def page(title, lead, facts, body, bad=False, back="", head=""):
 
 
 def table(head, rows):
-    """`rows`: lists of texts, or of (text, class); escaped, digests of 32 digits by their first 8."""
+    """`rows`: lists of texts or of (text, class), which are escaped; digests of 32 digits are cut to 8."""
     def cell(content, name):
         text, css = content if isinstance(content, tuple) else (content, "")
         marked = f' class="{css}"' if css else ""

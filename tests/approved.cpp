@@ -34,7 +34,7 @@ void expect_approved(const std::string& name, const std::string& text) {
   for (std::size_t i = 0; i < std::max(approved.size(), now.size()); ++i) {
     const std::string none = "(no line)";
     ASSERT_EQ(i < now.size() ? now[i] : none, i < approved.size() ? approved[i] : none)
-        << "tests/approved/" << name << ":" << i + 1 << "; if the new text is meant: PLUMBLINE_APPROVE=1";
+        << "tests/approved/" << name << ":" << i + 1 << "; PLUMBLINE_APPROVE=1 accepts the new text";
   }
 }
 

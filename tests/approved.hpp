@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts that people read, kept in tests/approved and reviewed as text. PLUMBLINE_APPROVE=1 writes them again.
+// Texts that people read, kept in tests/approved and reviewed as text. PLUMBLINE_APPROVE=1 rewrites them.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace plumbline::testing {
 
-/// Expects that tests/approved/`name` holds this text.
+/// Expects that tests/approved/`name` contains this text.
 void expect_approved(const std::string& name, const std::string& text);
 
-/// tests/approved/`name` holds cases between empty lines: an input, and after "=> " what `answer` says of it. Expects
-/// the same answers. A new case is written without an answer. Lines that begin with "#" explain.
+/// tests/approved/`name` contains cases, separated by empty lines: an input, and after "=> " what `answer` returns for
+/// it. Expects the same answers. Write a new case without an answer. Lines that begin with "#" are comments.
 void expect_answers(const std::string& name, const std::function<std::string(const std::string& input)>& answer);
 
-/// The text with "." in place of the folder.
+/// Replaces the folder's path with ".".
 std::string in_folder(const TemporaryFolder& folder, std::string text);
 
 }  // namespace plumbline::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of a JSON value, as the cases of tests/approved write them.
+// Changes to a JSON value, as the cases of tests/approved write them.
 #pragma once
 
 #include <sstream>
@@ -9,7 +9,7 @@
 
 namespace plumbline::testing {
 
-/// The value after the change in each line: a JSON pointer and a new value, or a pointer alone, whose key is removed.
+/// Applies the change in each line: a JSON pointer and a new value, or only a pointer, which removes the key.
 inline Json changed(Json json, const std::string& changes) {
   std::istringstream lines(changes);
   for (std::string line; std::getline(lines, line);) {

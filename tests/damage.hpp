@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files damaged in every way that a disk, an editor or a hand does it: which way, a number alone decides, the same on
-// every machine.
+// Damages files as a disk, an editor or a person may. A seed alone decides how, the same on every machine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -62,7 +61,7 @@ class RandomDamage {
     text.replace(std::min(begin, end), std::max(begin, end) - std::min(begin, end), by);
   }
 
-  /// The run of these characters that comes next.
+  /// The next run of these characters.
   static void change_value(std::string& text, std::size_t at, const char* characters, const std::string& by) {
     const std::size_t begin = text.find_first_of(characters, at);
     if (begin == std::string::npos) return;
@@ -120,9 +119,9 @@ class RandomDamage {
   std::mt19937_64 random_;
 };
 
-/// Damages the file at `path` in `times` ways, one after the other, and has it read each time: it must be taken, or
-/// refused by an InputError that names one of `names`. The file is right again at the end. Returns how often it was
-/// refused.
+/// Damages the file at `path` in `times` ways, one after the other, and reads it after each. The reader must accept it,
+/// or refuse it with an InputError that names one of `names`. Restores the file at the end. Returns how often the
+/// reader refused it.
 inline int read_damaged(const std::filesystem::path& path, int times, const std::vector<std::string>& names,
                         const std::function<void()>& read) {
   const std::string right = bytes_of(path);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ranks of the finished trainer, started and watched as a sweep does it, of which one is disturbed while they
-// train.
+// Starts and watches two ranks of the built trainer as a sweep does, and disturbs one of them while they train.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,13 +23,13 @@
 
 namespace plumbline::testing {
 
-/// What hangs, dawdles or dies must be told alike whatever carries the messages: the same tests for each transport.
+/// A rank that hangs, is slow or dies gets the same messages on every transport, so each transport runs the same tests.
 class DisturbedRanks : public ::testing::Test {
  protected:
   static constexpr std::int64_t victim = 1;
 
-  /// `disturb` is called with the victim's process and the time since it was first seen in step 2, every 20 ms from
-  /// then on. `launcher`: words before the program; `arguments`: transport and device.
+  /// Calls `disturb` with the victim's process and the time since it was first seen in step 2, every 20 ms from then
+  /// on. `launcher`: words before the program; `arguments`: transport and device.
   void run(const std::string& launcher, const std::string& program, const std::string& arguments, int steps,
            int timeout_ms, const std::function<void(pid_t, std::chrono::milliseconds)>& disturb) {
     const auto run_file = folder_ / "run.toml";
@@ -63,7 +62,7 @@ class DisturbedRanks : public ::testing::Test {
     };
     StopSignals signals;
     finding_ = plumbline::launch(launch, signals);
-    ASSERT_TRUE(begun) << "the run ended before it could be disturbed: " << said();
+    ASSERT_TRUE(begun) << "the run ended before it could be disturbed: " << output();
     for (const pid_t pid : pids_) EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " was left";
   }
 
@@ -73,12 +72,12 @@ class DisturbedRanks : public ::testing::Test {
       if (since.count() < 100) kill(pid, SIGSTOP);
     });
 
-    EXPECT_EQ(finding_.exit_code, 1) << said();
+    EXPECT_EQ(finding_.exit_code, 1) << output();
     EXPECT_EQ(finding_.culprit_rank, victim) << finding_.words;
     EXPECT_THAT(finding_.words,
                 ::testing::AllOf(::testing::HasSubstr("a wait timed out: rank 1 was stopped (SIGSTOP) in"),
                                  ::testing::HasSubstr("rank 0 waited for it")));
-    EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1"));
+    EXPECT_THAT(output(), ::testing::ContainsRegex("rank 0 waits for .*rank 1"));
     EXPECT_EQ(read_exit_file(folder_ / "record/rank-0/exit.json")->status, "timeout");
     EXPECT_FALSE(finding_.timed_out) << "the trainer's own deadline is the shorter one";
   }
@@ -91,18 +90,18 @@ class DisturbedRanks : public ::testing::Test {
     EXPECT_EQ(finding_.culprit_rank, victim) << finding_.words;
     EXPECT_THAT(finding_.words, ::testing::HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in"));
     EXPECT_FALSE(finding_.timed_out);
-    EXPECT_FALSE(read_exit_file(folder_ / "record/rank-1/exit.json")) << "who was killed outright leaves none";
+    EXPECT_FALSE(read_exit_file(folder_ / "record/rank-1/exit.json")) << "a killed rank writes none";
   }
 
-  /// A rank that stands still for less than the deadline costs time and nothing else; who waited shows in the record.
+  /// A rank that pauses for less than the deadline costs only time; the record shows who waited.
   void expect_a_straggler_to_be_waited_for(const std::string& launcher, const std::string& program,
                                            const std::string& arguments) {
     run(launcher, program, arguments, 40, 30000,
         [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 3000 ? SIGSTOP : SIGCONT); });
 
-    EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
+    EXPECT_EQ(finding_.exit_code, 0) << finding_.words << output();
     const Record record = read_record(folder_ / "record");
-    // In a receive, or where ranks agree on norm and loss within STEP and behind it, which no action waits for.
+    // The wait is in a receive, or in STEP and after it, where ranks agree on norm and loss without an action.
     std::int64_t longest_ns = 0, last_end = record.ranks[0].actions.front().end_ns;
     for (const ActionRow& row : record.ranks[0].actions) {
       longest_ns = std::max(longest_ns, row.end_ns - std::exchange(last_end, row.end_ns));
@@ -111,7 +110,7 @@ class DisturbedRanks : public ::testing::Test {
     for (const RankRecord& rank : record.ranks) EXPECT_EQ(rank.exit->status, "ok");
   }
 
-  std::string said() const {
+  std::string output() const {
     return read_file(folder_ / "launch/stdout.txt") + read_file(folder_ / "launch/stderr.txt");
   }
 

@@ -10,7 +10,7 @@ namespace plumbline::testing {
 
 class EnvironmentVariable {
  public:
-  /// While it lives, the variable has this value; nullptr: it is not set.
+  /// Sets the variable in its lifetime; nullptr unsets it.
   EnvironmentVariable(const std::string& name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name.c_str())) before_ = before;
     set(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON Schemas of docs/schemas, held to the files that the programs write.
+// Compares the JSON Schemas of docs/schemas with the files that the programs write.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@
 
 namespace plumbline::testing {
 
-/// Of an object's own keys; those of what it holds may not.
+/// Whether keys of an object may be absent. Keys of nested objects may not.
 enum class KeysMayBeAbsent { no, yes };
 
-/// The keys of an object and of what it holds, "cells[].checks[].name": of a list the first entry stands for all.
+/// Collects the keys of an object and its nested objects, "cells[].checks[].name"; a list counts by its first entry.
 inline void collect_keys(const Json& value, const std::string& prefix, std::set<std::string>& keys) {
   for (const auto& [key, inner] : value.items()) {
     const std::string path = prefix.empty() ? key : prefix + "." + key;
@@ -31,7 +31,7 @@ inline void collect_keys(const Json& value, const std::string& prefix, std::set<
   }
 }
 
-/// The same of a JSON Schema, by its `properties`; a key that the schema lets be absent is told apart.
+/// The same for a JSON Schema, from its `properties`; keys that the schema lets be absent are collected apart.
 inline void collect_properties(const Json& schema, const Json& root, const std::string& prefix,
                                std::set<std::string>& keys, KeysMayBeAbsent absent) {
   const auto resolved = [&](const Json& part) -> const Json& {
@@ -40,7 +40,7 @@ inline void collect_properties(const Json& schema, const Json& root, const std::
   };
   const Json& object = resolved(schema);
   if (!object.contains("properties")) return;
-  if (object.value("additionalProperties", Json(false)).is_object()) return;  // of any name
+  if (object.value("additionalProperties", Json(false)).is_object()) return;  // any name is allowed
   EXPECT_EQ(object.value("additionalProperties", true), false) << prefix;
   if (absent == KeysMayBeAbsent::no) {
     const auto defaults = std::ranges::count_if(object.at("properties"), [](const Json& part) {
@@ -63,7 +63,7 @@ inline void collect_properties(const Json& schema, const Json& root, const std::
 
 inline constexpr const char* no_validator = "no python3 with the module jsonschema (Debian: python3-jsonschema)";
 
-/// The first Python that has it; the system's own is not always the one on PATH. Empty: none has.
+/// The first Python that has it; the system's Python is not always the one on PATH. Empty if none has it.
 inline const std::string& validating_python() {
   static const std::string found = [] {
     for (const std::string python : {"python3", "/usr/bin/python3"})
@@ -77,8 +77,8 @@ inline bool can_validate() {
   return !validating_python().empty();
 }
 
-/// Which of these values jsonschema, a Python package (Debian: python3-jsonschema), finds as the schema says. Its
-/// import takes longer than all of them.
+/// Which of these values the Python package jsonschema (Debian: python3-jsonschema) accepts. Checks all in one process,
+/// since the import takes longer than all checks.
 inline std::vector<bool> accepted_by_schema(const std::vector<Json>& values, const std::filesystem::path& schema) {
   const TemporaryFolder folder;
   const std::string script =
@@ -108,7 +108,7 @@ inline void expect_by_schema(const std::filesystem::path& schema, const std::vec
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(accepted[i], i < right.size()) << all[i];
 }
 
-/// The value with each of these changes.
+/// Returns one value for each change.
 inline std::vector<Json> with_each(const Json& value, const std::vector<std::function<void(Json&)>>& changes) {
   std::vector<Json> changed(changes.size(), value);
   for (std::size_t i = 0; i < changes.size(); ++i) changes[i](changed[i]);

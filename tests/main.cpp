@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main of all test binaries that are one process.
+// The main function of all test binaries that run as one process.
 #include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ bool matches_a_test(const std::string& pattern) {
   return false;
 }
 
-/// Whether each pattern of --gtest_filter selects a test: after a test is renamed, a filter in a CMakeLists.txt would
-/// silently select nothing.
+/// Whether each pattern of --gtest_filter selects a test. Otherwise a filter in a CMakeLists.txt would silently select
+/// nothing after a test is renamed.
 bool filter_is_current() {
   std::string filter = GTEST_FLAG_GET(filter);
   if (const auto minus = filter.find('-'); minus != std::string::npos) filter[minus] = ':';
@@ -41,7 +41,7 @@ bool filter_is_current() {
   return current;
 }
 
-/// Tests write thousands of small files, each with fsync: six times faster in memory than on a disk.
+/// Tests write thousands of small files and fsync each, which is six times faster in memory than on a disk.
 void keep_temporary_files_in_memory() {
   constexpr const char* memory = "/dev/shm";
   std::error_code absent;
@@ -56,6 +56,6 @@ int main(int argc, char** argv) {
   plumbline::testing::use_one_thread(argv);
   keep_temporary_files_in_memory();
   ::testing::InitGoogleMock(&argc, argv);
-  const bool current = filter_is_current();  // the tests run all the same
+  const bool current = filter_is_current();  // run the tests in any case
   return RUN_ALL_TESTS() != 0 || !current ? 1 : 0;
 }

@@ -8,7 +8,7 @@
 
 namespace plumbline::testing {
 
-/// From the first of the one text to the first of the other behind it; a failure of the test where either is missing.
+/// From the first `from` to the first `to` after it; fails the test if either is missing.
 inline std::string section_of(const std::string& page, const std::string& from, const std::string& to) {
   const auto begin = page.find(from);
   const auto end = begin == std::string::npos ? begin : page.find(to, begin + from.size());
@@ -25,7 +25,7 @@ inline std::size_t times_in(const std::string& text, const std::string& what) {
   return count;
 }
 
-/// Tags without their attributes: what stands in which row and column.
+/// Removes the tags' attributes, to show only what is in which row and column.
 inline std::string bare(const std::string& markup) {
   std::string text;
   bool in_tag = false, in_attributes = false, quoted = false;

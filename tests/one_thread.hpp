@@ -8,12 +8,12 @@
 
 namespace plumbline::testing {
 
-/// First in main(): OpenMP reads the number when its library is loaded, so where nobody gave one the program starts
-/// itself again with it. Several threads would need allocators and expected bits of their own.
+/// Call first in main(). OpenMP reads the number when its library is loaded, so if it is unset the program sets it and
+/// restarts itself. Several threads would need other allocators and other expected bits.
 inline void use_one_thread(char** argv) {
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return;
   ::setenv("OMP_NUM_THREADS", "1", 1);
-  ::execv("/proc/self/exe", argv);  // where that fails the tests run with what there is
+  ::execv("/proc/self/exe", argv);  // if that fails, the tests run with the default number
 }
 
 }  // namespace plumbline::testing

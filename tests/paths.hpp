@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folders of this checkout. One small file is compiled with their absolute names, so that ccache serves all others in
-// every checkout.
+// Folders of this checkout. Only one small file is compiled with their absolute names, so that ccache serves all other
+// files in every checkout.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder of a test's own, removed at its end; and the message of the error that a call throws.
+// A temporary folder for one test, and the message of the error that a call throws.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  /// Writes a file as it is, without the project's own writers.
+  /// Writes a file without the project's own writers.
   std::filesystem::path file(const std::string& name, const std::string& bytes) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << bytes;
@@ -47,7 +47,7 @@ inline std::string bytes_of(const std::filesystem::path& path) {
   return bytes.str();
 }
 
-/// The message of the `Expected` that `call` throws; a failure of the test when it throws none.
+/// The message of the `Expected` that `call` throws; fails the test if it throws none.
 template <typename Expected, typename Call>
 std::string error_of(Call&& call) {
   try {

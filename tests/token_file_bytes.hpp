@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of ids, as other programs write them, made by hand: for tests.
+// Files of token ids in the formats of other programs.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline std::string llmc_header(std::int32_t magic, std::int32_t version, std::in
   return numbers<std::int32_t>({magic, version, count}) + std::string(1012, '\0');
 }
 
-/// As numpy.save writes it, of 128 bytes. `descr`: the type, "<u2"; `shape`: "(3,)".
+/// Like numpy.save's header, 128 bytes. `descr`: the type, "<u2"; `shape`: "(3,)".
 inline std::string numpy_header(const std::string& descr, const std::string& shape) {
   std::string header = std::string("\x93NUMPY\1\0\x76\0", 10) + "{'descr': '" + descr +
                        "', 'fortran_order': False, 'shape': " + shape + ", }";
@@ -32,7 +32,7 @@ inline std::string numpy_header(const std::string& descr, const std::string& sha
   return header + "\n";
 }
 
-/// Of `sequences` ids each, as the code's type is `width` bytes wide; every sequence a document of its own.
+/// Index of sequences with these numbers of ids; `code` is the type, `width` its bytes. Each sequence is a document.
 inline std::string megatron_index(std::uint8_t code, std::int64_t width, const std::vector<std::int32_t>& sequences) {
   std::vector<std::int64_t> places, documents;
   std::int64_t place = 0;
@@ -47,7 +47,7 @@ inline std::string megatron_index(std::uint8_t code, std::int64_t width, const s
          numbers(documents);
 }
 
-/// A file of fixtures/data_vectors.json.
+/// The bytes of a file in fixtures/data_vectors.json.
 inline std::string file_of_vectors(const Json& content) {
   if (content.is_string()) return content.get<std::string>();
   if (content.is_array()) return numbers(content.get<std::vector<std::uint16_t>>());

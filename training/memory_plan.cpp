@@ -170,12 +170,6 @@ MemoryPlan plan_one_device(const Run& run) {
   return plan;
 }
 
-void require_memory(const MemoryPlan& plan, const std::string& owner) {
-  if (plan.total() <= memory_limit()) return;
-  throw SystemError("this machine has " + bytes_text(memory_limit()) + " of memory, and the plan for " + owner +
-                    " is " + to_text(plan) + "; use a smaller model or batch, or more ranks on more machines");
-}
-
 void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& owner) {
   if (plan.total() <= free_bytes) return;
   throw SystemError(owner + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +

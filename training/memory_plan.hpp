@@ -55,10 +55,7 @@ std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, c1
 /// The plan of one device, with one microbatch in flight at a time: the largest one counts.
 MemoryPlan plan_one_device(const Run& run);
 
-/// Throws SystemError if the plan exceeds this machine's memory. `owner`: "rank 2".
-void require_memory(const MemoryPlan& plan, const std::string& owner);
-
-/// Throws SystemError if the plan exceeds the memory that is free now (free_memory). `owner`: "this machine".
+/// Throws SystemError if the plan exceeds the memory that is free now (free_memory). `owner`: "rank 2".
 void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& owner);
 
 /// Throws SystemError if what lives through all steps exceeds the free memory of a GPU. `place`: "rank 2, GPU 0 (...)".

@@ -3,17 +3,15 @@
 
 #include <array>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
-#include "pipeline/transport/message.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
 namespace {
 
 std::string text(ControlKind kind, std::uint64_t sequence) {
-  constexpr std::array<const char*, 4> names = {"gather", "broadcast", "barrier", "tensor"};
+  constexpr std::array names = {"gather", "broadcast", "barrier"};
   const auto index = static_cast<std::size_t>(kind);
   return std::string(index < names.size() ? names[index] : "unknown call") + " (control message " +
          std::to_string(sequence) + ")";
@@ -24,25 +22,6 @@ ControlHeader header_of(ControlKind kind, std::size_t bytes) {
   header.kind = kind;
   header.bytes = bytes;
   return header;
-}
-
-ControlHeader tensor_header(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.is_contiguous() || tensor.dim() > 4) {
-    throw std::logic_error("a tensor must be contiguous and have at most 4 dimensions");
-  }
-  ControlHeader header = header_of(ControlKind::tensor, tensor.nbytes());
-  header.dtype = static_cast<std::int32_t>(tensor.scalar_type());
-  header.dimensions = static_cast<std::int32_t>(tensor.dim());
-  for (std::int64_t i = 0; i < tensor.dim(); ++i) header.sizes[static_cast<std::size_t>(i)] = tensor.size(i);
-  return header;
-}
-
-std::string tensor_text(const ControlHeader& header) {
-  MessageHeader shape;
-  shape.dtype = header.dtype;
-  shape.dimensions = header.dimensions;
-  shape.sizes = header.sizes;
-  return shape_text(shape);
 }
 
 }  // namespace
@@ -97,7 +76,7 @@ Control::Message& Control::receive(int peer, ControlKind kind, const std::functi
 }
 
 void Control::send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request) {
-  const std::string& kept = in_progress_.emplace_back(Message{{}, bytes, {}, {}}).bytes;
+  const std::string& kept = in_progress_.emplace_back(Message{{}, bytes, {}}).bytes;
   ControlHeader header = header_of(kind, kept.size());
   header.request = request ? 1 : 0;
   send(peers, header, std::as_bytes(std::span(kept)));
@@ -148,50 +127,6 @@ void Control::barrier() {
     hear(0);
   }
   in_progress_.clear();
-}
-
-void Control::send_tensor(int peer, const at::Tensor& tensor) {
-  in_progress_.emplace_back().tensor = tensor;
-  const ControlHeader header = tensor_header(tensor);  // throws before the data pointer of an invalid tensor is used
-  send({peer}, header, {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
-  in_progress_.clear();
-}
-
-void Control::check_tensor(int peer, const at::Tensor& tensor, const ControlHeader& header) const {
-  const ControlHeader expected = tensor_header(tensor);
-  if (header.dtype == expected.dtype && header.dimensions == expected.dimensions && header.sizes == expected.sizes) {
-    return;
-  }
-  throw RunError("tensor from rank " + std::to_string(peer) + " to rank " + std::to_string(endpoint_.rank()) +
-                 ": expected " + tensor_text(expected) + ", rank " + std::to_string(peer) + " sent " +
-                 tensor_text(header) + "; both ends must hold the same weight");
-}
-
-void Control::receive_tensor(int peer, at::Tensor& tensor) {
-  in_progress_.emplace_back().tensor = tensor;
-  receive(peer, ControlKind::tensor, [&, tensor](Message& message) {
-    check_tensor(peer, tensor, message.header);
-    return Bytes(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
-  });
-  in_progress_.clear();
-}
-
-std::string Control::announce_tensor(int peer, const at::Tensor& tensor) {
-  ControlHeader header = tensor_header(tensor);
-  const std::string what = tensor_text(header);
-  header.bytes = 0;  // no body follows
-  send({peer}, header, {});
-  in_progress_.clear();
-  return "rank " + std::to_string(peer) + " to take a tensor, " + what;
-}
-
-std::string Control::expect_tensor(int peer, const at::Tensor& tensor) {
-  receive(peer, ControlKind::tensor, [&](Message& message) {
-    check_tensor(peer, tensor, message.header);
-    return Bytes();
-  });
-  in_progress_.clear();
-  return "a tensor from rank " + std::to_string(peer) + ", " + tensor_text(tensor_header(tensor));
 }
 
 }  // namespace plumbline

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather, broadcast, barrier and tensors outside the schedule. Every message has a kind and a number, so that ranks
-// that make different calls get an error instead of another call's data.
+// Gather, broadcast and barrier. Every message has a kind and a number, so that ranks that make different calls get an
+// error instead of another call's data.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -19,7 +16,7 @@
 
 namespace plumbline {
 
-enum class ControlKind : std::uint32_t { gather, broadcast, barrier, tensor };
+enum class ControlKind : std::uint32_t { gather, broadcast, barrier };
 
 /// The head of every control message.
 struct ControlHeader {
@@ -27,10 +24,7 @@ struct ControlHeader {
   ControlKind kind = ControlKind::barrier;
   std::uint64_t sequence = 0;  ///< number of the control message from this rank to that one
   std::uint64_t bytes = 0;     ///< of its body
-  std::int32_t dtype = 0;      ///< of a tensor
-  std::int32_t dimensions = 0;
-  std::array<std::int64_t, 4> sizes{};
-  std::int64_t request = 0;  ///< 1: the sender, or for rank 0's broadcast any rank, has a request
+  std::int64_t request = 0;    ///< 1: the sender, or for rank 0's broadcast any rank, has a request
 };
 
 class Control {
@@ -49,13 +43,6 @@ class Control {
   /// See Transport.
   void carry_request(std::function<bool()> asked) { asked_ = std::move(asked); }
   bool request_carried() const { return endpoint_.world_size() == 1 ? asked_ && asked_() : carried_; }
-  /// See Transport.
-  void send_tensor(int peer, const at::Tensor& tensor);
-  void receive_tensor(int peer, at::Tensor& tensor);
-  /// The same without the bytes, which NCCL then transfers: checks that both ends agree. Returns the description of the
-  /// wait.
-  std::string announce_tensor(int peer, const at::Tensor& tensor);
-  std::string expect_tensor(int peer, const at::Tensor& tensor);
 
  private:
   /// A message in progress and its memory. Released only when the whole call has succeeded: after a missed deadline the
@@ -63,7 +50,6 @@ class Control {
   struct Message {
     ControlHeader header;
     std::string bytes;
-    at::Tensor tensor;
     std::unique_ptr<TransportRequest> request;
   };
   void wait(int peer, const std::string& what, TransportRequest& request);
@@ -75,7 +61,6 @@ class Control {
   void send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request);
   /// `request`: set to true if the message carries one, else unchanged.
   std::string receive_text(int peer, ControlKind kind, bool& request);
-  void check_tensor(int peer, const at::Tensor& tensor, const ControlHeader& header) const;
   std::vector<int> others() const;
 
   Endpoint& endpoint_;

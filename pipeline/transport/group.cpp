@@ -27,14 +27,11 @@ Group::Group(Transport& world, std::vector<int> members)
 Group::Group(Transport& world, int first, int stride, int size) : Group(world, every(first, stride, size)) {}
 
 std::vector<TrafficCount> Group::collect_traffic() {
-  std::vector<TrafficCount> within;
-  for (TrafficCount& count : world_.collect_traffic()) {
-    const auto member = std::ranges::find(members_, count.peer);
-    if (member == members_.end()) continue;
-    count.peer = static_cast<int>(member - members_.begin());
-    within.push_back(count);
+  std::vector<TrafficCount> counts = world_.collect_traffic();
+  for (TrafficCount& count : counts) {
+    count.peer = static_cast<int>(std::ranges::find(members_, count.peer) - members_.begin());
   }
-  return within;
+  return counts;
 }
 
 std::vector<ConnectedRanks> connections_of(const Placement& placement, bool tied, int replicas) {

@@ -33,9 +33,7 @@ class Group {
   Pending receive(int peer, const MessageHeader& expected, at::Tensor into = {}) {
     return world_.receive(in_world(peer), expected, std::move(into));
   }
-  void send_tensor(int peer, const at::Tensor& tensor) { world_.send_tensor(in_world(peer), tensor); }
-  void receive_tensor(int peer, at::Tensor& tensor) { world_.receive_tensor(in_world(peer), tensor); }
-  /// Traffic within the group since the last call; what ranks outside of it exchanged is dropped.
+  /// Traffic since the last call, all of it within the group.
   std::vector<TrafficCount> collect_traffic();
 
  private:

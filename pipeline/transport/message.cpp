@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "schedule/action.hpp"
 #include "schedule/direction.hpp"
 #include "support/error.hpp"
 #include "training/memory_meter.hpp"
@@ -48,34 +49,52 @@ bool is_between_replicas(const MessageHeader& header) {
   return header.from_stage == header.to_stage;
 }
 
+bool is_boundary(const MessageHeader& header) {
+  return !is_between_replicas(header) && header.microbatch != no_microbatch;
+}
+
+MessageHeader tied_gradient_header(std::int64_t step, std::int32_t last_stage, bool sum, const at::Tensor& gradient) {
+  MessageHeader header;
+  header.direction = sum ? Direction::forward : Direction::backward;
+  header.from_stage = sum ? 0 : last_stage;
+  header.to_stage = sum ? last_stage : 0;
+  header.step = step;
+  header.microbatch = no_microbatch;
+  header.dtype = static_cast<std::int32_t>(gradient.scalar_type());
+  header.dimensions = 2;
+  header.sizes = {gradient.size(0), gradient.size(1), 0, 0};
+  return header;
+}
+
 std::string shape_text(const MessageHeader& header) {
   return sizes_text(header) + " " + dtype_text(header.dtype);
 }
 
-/// "gradient bucket 3", "summed gradient bucket 3", "values of replicas"
-std::string replica_text(const MessageHeader& header) {
+/// "gradient bucket 3", "summed gradient bucket 3", "values of replicas", "tied gradient", "summed tied gradient"
+std::string end_of_step_text(const MessageHeader& header) {
+  if (!is_between_replicas(header)) {
+    return header.direction == Direction::forward ? "summed tied gradient" : "tied gradient";
+  }
   if (header.microbatch < 0) return "values of replicas";
   return (header.direction == Direction::backward ? "summed gradient bucket " : "gradient bucket ") +
          std::to_string(header.microbatch);
 }
 
 std::string describe(const MessageHeader& header) {
-  if (is_between_replicas(header)) {
-    return replica_text(header) + " of step " + std::to_string(header.step) + ", stage " +
-           std::to_string(header.from_stage) + ", " + shape_text(header);
-  }
+  const std::string step = " of step " + std::to_string(header.step) + ", stage " + std::to_string(header.from_stage);
+  if (is_between_replicas(header)) return end_of_step_text(header) + step + ", " + shape_text(header);
+  const std::string way = step + " -> " + std::to_string(header.to_stage) + ", " + shape_text(header);
+  if (!is_boundary(header)) return end_of_step_text(header) + way;
   const std::string direction = header.direction == Direction::forward    ? "F"
                                 : header.direction == Direction::backward ? "B"
                                                                           : "unknown direction";
-  return direction + " microbatch " + std::to_string(header.microbatch) + " of step " + std::to_string(header.step) +
-         ", stage " + std::to_string(header.from_stage) + " -> " + std::to_string(header.to_stage) + ", " +
-         shape_text(header);
+  return direction + " microbatch " + std::to_string(header.microbatch) + way;
 }
 
 std::string describe(const MessageEnd& end) {
   const std::string peer = (end.sends ? " to rank " : " from rank ") + std::to_string(end.peer);
-  if (is_between_replicas(end.header)) {
-    return (end.sends ? "SEND " : "RECV ") + replica_text(end.header) + peer + ", " + shape_text(end.header);
+  if (!is_boundary(end.header)) {
+    return (end.sends ? "SEND " : "RECV ") + end_of_step_text(end.header) + peer + ", " + shape_text(end.header);
   }
   return std::string(end.sends ? "SEND_" : "RECV_") + (end.header.direction == Direction::forward ? "F" : "B") +
          " microbatch " + std::to_string(end.header.microbatch) + peer + ", " + shape_text(end.header);

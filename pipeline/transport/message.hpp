@@ -26,7 +26,7 @@ struct MessageHeader {
   std::int32_t dtype = 0;  ///< at::ScalarType
   std::int32_t dimensions = 0;
   std::int32_t reserved = 0;
-  std::array<std::int64_t, 4> sizes{};  ///< [batch, sequence, hidden], unused entries 0
+  std::array<std::int64_t, 4> sizes{};  ///< [batch, sequence, hidden] of a boundary tensor, unused entries 0
   /// Number of the message on its edge (from rank, to rank, direction), from 0; set and checked by the transport.
   std::uint64_t sequence = 0;
 
@@ -53,10 +53,17 @@ struct MessageEnd {
 
 /// Whether it travels between replicas of one stage (ReplicaSum).
 bool is_between_replicas(const MessageHeader& header);
+/// Whether it is a boundary tensor: neither of replicas nor a gradient of a tied weight (tied_gradient_header).
+bool is_boundary(const MessageHeader& header);
+
+/// The head's gradient of a tied weight, which travels from the last stage to the first, or their sum, which travels
+/// back.
+MessageHeader tied_gradient_header(std::int64_t step, std::int32_t last_stage, bool sum, const at::Tensor& gradient);
 
 /// "64x128x512 float32"
 std::string shape_text(const MessageHeader& header);
-/// "SEND_F microbatch 3 to rank 2, 64x128x512 float32", "SEND gradient bucket 3 to rank 2, 4096 float32"
+/// "SEND_F microbatch 3 to rank 2, 64x128x512 float32", "SEND gradient bucket 3 to rank 2, 4096 float32", "SEND tied
+/// gradient to rank 0, 512x64 float32"
 std::string describe(const MessageEnd& end);
 /// "rank 2 waits for RECV_F microbatch 3 from rank 1, 64x128x512 float32, 30.0 s"
 std::string waiting_text(int rank, const std::string& what, std::chrono::milliseconds waited);

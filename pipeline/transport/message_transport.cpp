@@ -208,7 +208,9 @@ void MessageTransport::progress() {
   }
   std::erase_if(open_, [&](const Opened& each) {
     if (each->request || (nccl_ && !each->arrived)) return false;
-    traffic_.add(each->end.peer, each->end.header.direction, each->sends, each->bytes);
+    if (const MessageHeader& header = each->end.header; is_boundary(header)) {
+      traffic_.add(each->end.peer, header.direction, each->sends, each->bytes);
+    }
     if (each->sends) {
       each->tensor.reset();
     } else if (each->staged.defined()) {
@@ -330,33 +332,6 @@ std::string MessageTransport::broadcast(const std::string& bytes) {
 
 void MessageTransport::barrier() {
   guarded([&] { control_.barrier(); });
-}
-
-void MessageTransport::exchange_tensor(int peer, bool sends, const at::Tensor& tensor, const std::string& what) {
-  const auto transfer = std::make_shared<NcclTransfer>(NcclTransfer{.sends = sends, .tensor = tensor});
-  nccl_->add(peer, Direction::forward, transfer);
-  wait_until([&] { return what; }, [&] { return transfer->arrived; });
-}
-
-void MessageTransport::send_tensor(int peer, const at::Tensor& tensor) {
-  guarded([&] {
-    if (!nccl_) return control_.send_tensor(peer, staged_ ? host_copy(tensor) : tensor);
-    const std::string what = control_.announce_tensor(peer, tensor);
-    exchange_tensor(peer, true, tensor, what);
-  });
-}
-
-void MessageTransport::receive_tensor(int peer, at::Tensor& tensor) {
-  guarded([&] {
-    if (nccl_) {
-      const std::string what = control_.expect_tensor(peer, tensor);
-      return exchange_tensor(peer, false, tensor, what);
-    }
-    if (!staged_) return control_.receive_tensor(peer, tensor);
-    at::Tensor staged = host_memory_like(tensor);
-    control_.receive_tensor(peer, staged);
-    tensor.copy_(staged);
-  });
 }
 
 void MessageTransport::abort(const std::string& reason, ExitCode code) noexcept {

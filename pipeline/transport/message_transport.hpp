@@ -53,8 +53,6 @@ class MessageTransport final : public Transport {
   void barrier() override;
   void carry_request(std::function<bool()> asked) override { control_.carry_request(std::move(asked)); }
   bool request_carried() const override { return control_.request_carried(); }
-  void send_tensor(int peer, const at::Tensor& tensor) override;
-  void receive_tensor(int peer, at::Tensor& tensor) override;
   void abort(const std::string& reason, ExitCode code) noexcept override;
   void finish() override;
 
@@ -80,8 +78,6 @@ class MessageTransport final : public Transport {
   at::Device device() const;
   /// Advances all messages and forgets those that have ended.
   void progress();
-  /// By NCCL. `what`: the description of the wait.
-  void exchange_tensor(int peer, bool sends, const at::Tensor& tensor, const std::string& what);
   bool test(const OpenMessage& message);
   at::Tensor wait(OpenMessage& message);
   /// Blocks until at most `most` of the open messages are chosen ones; tells the callback for whom.

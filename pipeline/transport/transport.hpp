@@ -33,7 +33,7 @@ struct TransportSettings {
   std::chrono::steady_clock::time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
 };
 
-/// Payload operations and bytes moved, counted inside the transport.
+/// Boundary tensors moved, and their bytes, counted inside the transport.
 struct TrafficCount {
   int peer = 0;
   Direction direction = Direction::forward;
@@ -135,10 +135,6 @@ class Transport : public RankGroup {
   void carry_request(std::function<bool()> asked) override = 0;
   bool request_carried() const override = 0;
   virtual void barrier() = 0;
-  /// Transfers a contiguous tensor between two ranks outside the schedule; same shape and dtype on both ends. Blocks.
-  /// Not counted in the traffic.
-  virtual void send_tensor(int peer, const at::Tensor& tensor) = 0;
-  virtual void receive_tensor(int peer, at::Tensor& tensor) = 0;
   /// Ends the job on all ranks and prints the reason on stderr. Does not throw. threads: the other ranks' waits throw a
   /// RunError that names this rank and `reason`; mpi: MPI_Abort, which does not return. Call it where an exception is
   /// caught, before the transport is destroyed.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every line of a C++ source, mutated in place: conditions held true or false, statements deleted, comparisons and sums off by their edge, loops
-left after their first turn. Those that are drawn are in one build; line_mutant.hpp chooses among them by $MUTANT."""
+"""Mutates every line of a C++ source in place: conditions always true or false, statements deleted, comparisons and sums off by one, loops
+left after their first iteration. One build contains all drawn mutants; line_mutant.hpp chooses among them by $MUTANT."""
 import re
 
 from clang.cindex import CursorKind as Kind
@@ -13,7 +13,7 @@ of_sums = {"+": "-", "-": "+", "*": "+", "/": "*"}
 
 
 def closing(text, opening):
-    """Where the parenthesis that opens at `opening` is closed; texts and characters are skipped."""
+    """Where the parenthesis that opens at `opening` is closed; skips string and character literals."""
     depth, quote, i = 0, None, opening
     while True:
         c = text[i]
@@ -34,11 +34,11 @@ def closing(text, opening):
 
 
 class Source:
-    """One file. `first` is the number of the first of its mutants."""
+    """One file. `first` is the number of its first mutant."""
 
     def __init__(self, root, path, arguments, first):
         self.path, self.full, self.first = path, f"{root}/{path}", first
-        self.mutants = []  # of the whole file, in the order in which they are found
+        self.mutants = []  # of the whole file, in the order found
         self.text = open(self.full, encoding="utf-8").read()
         if not self.text.isascii():  # clang counts bytes
             self.text = open(self.full, "rb").read().decode("latin-1")
@@ -49,7 +49,7 @@ class Source:
         return [each.spelling for each in self.unit.diagnostics if each.severity >= 3]
 
     def write(self, lines, random_source):
-        """Keeps for each of `lines` one mutant, of that line or of the next that has some; returns them in the order of their numbers."""
+        """Keeps one mutant for each of `lines`, of that line or of the next one that has some; returns them in the order of their numbers."""
         for cursor in self.unit.cursor.get_children():
             if self.here(cursor):
                 self.visit(cursor, in_body=False, in_switch=False)
@@ -62,7 +62,7 @@ class Source:
         numbers = {i: self.first + place for place, i in enumerate(kept)}
         insertions = [each for each in self.insertions if any(i in numbers for i in each[5])]
         before, after = {}, {}
-        # Nested: of two that begin at one place the longer is outside, and of the same extent the one that was made first.
+        # Nesting: of two that begin at one place the longer is outside; if both have the same extent, the one made first is outside.
         for start, end, number, prefix, _, _ in sorted(insertions, key=lambda each: (each[0], -each[1], each[2])):
             before.setdefault(start, []).append(self.numbered(prefix, numbers))
         for start, end, number, _, suffix, _ in sorted(insertions, key=lambda each: (each[1], -each[0], -each[2])):
@@ -76,7 +76,7 @@ class Source:
 
     @staticmethod
     def numbered(text, numbers):
-        """Places of mutants, <mutant i>, become their numbers; those that are not kept become -2, which is never chosen."""
+        """Replaces the markers <mutant i> by numbers; markers of mutants that are not kept become -2, which is never chosen."""
         return re.sub(r"<mutant (\d+)>", lambda found: str(numbers.get(int(found[1]), -2)), text)
 
     def here(self, cursor):
@@ -86,7 +86,7 @@ class Source:
         return self.text[cursor.extent.start.offset:cursor.extent.end.offset]
 
     def add(self, cursor, *kinds):
-        """The first of new mutants, one for each kind."""
+        """Adds one new mutant for each kind; returns the first."""
         first = len(self.mutants)
         text = " ".join(self.source(cursor).split())
         for kind in kinds:
@@ -104,7 +104,7 @@ class Source:
         return self.text[left.extent.end.offset:right.extent.start.offset].strip(" ()\n\t")
 
     def condition(self, cursor):
-        """Held true and held false: each operand of && and || by itself."""
+        """Always true and always false; each operand of && and || by itself."""
         inner = cursor
         while inner.kind in (Kind.UNEXPOSED_EXPR, Kind.PAREN_EXPR) and len(list(inner.get_children())) == 1:
             inner = next(inner.get_children())
@@ -163,7 +163,7 @@ class Source:
             return self.condition(cursor)
         of_numbers = left.type.get_canonical().kind in numbers
         if "[&" in self.source(cursor) or "[=" in self.source(cursor) or not of_numbers:
-            return  # a lambda stands for another type in each of two copies
+            return  # a lambda has another type in each of two copies
         if operator in of_bounds:
             other = of_bounds[operator]
         elif operator in of_sums and cursor.type.get_canonical().kind in numbers:

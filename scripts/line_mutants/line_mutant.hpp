@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The switch in instrumented sources (scripts/line-mutants): $MUTANT names the one mutant that is on. Where
-// $MUTANT_REACHED names a file, its byte i says that mutant i would have changed something.
+// The switch in instrumented sources (scripts/line-mutants): $MUTANT names the one active mutant. If $MUTANT_REACHED
+// names a file, its byte i says that mutant i would have changed something.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct Switch {
     if (const char* text = std::getenv("MUTANT")) chosen = std::atoi(text);
     if (const char* path = std::getenv("MUTANT_REACHED")) note_in(path);
   }
-  /// Shared with the programs that a test starts, and kept where one is killed.
+  /// Shared with the programs that a test starts, and kept if one is killed.
   void note_in(const char* path) {
     const int file = open(path, O_RDWR | O_CREAT, 0644);
     if (file < 0) return;
@@ -34,7 +34,7 @@ struct Switch {
 };
 
 inline Switch& the_switch() {
-  static Switch* const made = new Switch;  // outlives what static destructors still run
+  static Switch* const made = new Switch;  // must outlive code that static destructors run
   return *made;
 }
 
@@ -44,8 +44,8 @@ inline bool on(int mutant) {
   return mutant >= 0 && now.chosen == mutant;
 }
 
-/// Held true by the mutant `always`, held false by `never`; each is reached where it would change something. Negative:
-/// not drawn.
+/// Made true by the mutant `always` and false by `never`; each counts as reached if it would change something.
+/// Negative: not drawn.
 inline bool condition(int always, int never, bool value) {
   if (on(value ? never : always)) return !value;
   return value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main of an instrumented test program. With $SERVE_TESTS it reads requests, mutant|reached|seconds|output|filter, a
-// line each, and answers each with exit status (or -signal, -99 past the limit) and seconds. Every request runs in a
+// main of an instrumented test program. With $SERVE_TESTS it reads requests, mutant|reached|seconds|output|filter, one
+// on each line, and answers each with exit status (or -signal, -99 past the limit) and seconds. Every request runs in a
 // fork, so that LibTorch is loaded once.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -66,7 +66,7 @@ void answer(const Request& request, char* program) {
     }
     std::this_thread::sleep_for(nap);
   }
-  kill(-child, SIGKILL);  // what it started and left
+  kill(-child, SIGKILL);  // processes that it started and left
   const int code = late ? -99 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   std::cout << code << ' ' << seconds() << std::endl;
 }

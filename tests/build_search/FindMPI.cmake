@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# An MPI in name.
+# A fake MPI.
 set(MPI_FOUND TRUE)
 set(MPI_C_FOUND TRUE)
 set(MPI_C_VERSION 3.1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoints that a thread writes while the training goes on.
+// Checkpoints that a thread writes while the training continues.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
@@ -122,7 +122,7 @@ TEST_F(BackgroundSave, SavesTheStateOfItsStart) {
   }
 }
 
-TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
+TEST_F(BackgroundSave, AndForegroundSavePublishAfterTheRowOfTheStep) {
   for (const bool background : {false, true}) {
     auto run = load_run(run_file(background), {});
     const fs::path folder = folder_ / (background ? "b" : "c");
@@ -144,7 +144,7 @@ TEST_F(BackgroundSave, OrNotPublishesACheckpointAfterTheRowOfItsStep) {
 }
 
 /// Both ranks of a job: rank 1 writes for longer than any wait within a step or at the start may take.
-TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
+TEST_F(BackgroundSave, AndForegroundSaveWaitForASlowDisk) {
   using namespace std::chrono_literals;
   const auto run = load_run(run_file(true), {});
   for (const bool background : {false, true}) {
@@ -168,7 +168,7 @@ TEST_F(BackgroundSave, OrNotWaitsForASlowDisk) {
   }
 }
 
-TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
+TEST_F(BackgroundSave, AndForegroundSaveRefuseReplicasWithDifferentBits) {
   auto run = load_run(run_file(true), {});
   run.pipeline.replicas = 2;
   for (const bool background : {false, true}) {
@@ -194,7 +194,7 @@ TEST_F(BackgroundSave, OrNotSavesNothingOfReplicasWithDifferentBits) {
   }
 }
 
-TEST_F(BackgroundSave, OrNotThatIsLateIsNoError) {
+TEST_F(BackgroundSave, AndForegroundSaveMayBeLate) {
   auto run = load_run(run_file(true), {});
   run.checkpoint.timeout_ms = 0;
   const OneState one(run);
@@ -246,7 +246,7 @@ TEST_F(BackgroundSave, IsFinishedBeforeAStepThatIsNotFiniteEndsTheTraining) {
   }
 }
 
-TEST_F(BackgroundSave, ThatDoesNotEndLeavesTheOneBefore) {
+TEST_F(BackgroundSave, AnUnfinishedOneLeavesThePreviousCheckpoint) {
   const auto run = load_run(run_file(true), {});
   OneState one(run);
   RankGroup alone;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that saving and loading take in addition to the state, by the meter, and what a rank reads of a checkpoint.
+// Memory that saving and loading take in addition to the state, and what a rank reads of a checkpoint.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
     const std::int64_t before = meter_.total().live;
     meter_.reset_total_peak();
     body();
-    EXPECT_EQ(meter_.total().live, before) << "nothing of it stays";
+    EXPECT_EQ(meter_.total().live, before) << "all of it is freed";
     return meter_.total().peak - before;
   }
 

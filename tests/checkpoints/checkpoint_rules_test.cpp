@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which checkpoints are refused, and what a run leaves if it cannot save.
+// Which checkpoints are refused, and what a run leaves behind if it cannot save.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -52,30 +52,30 @@ class CheckpointRules : public ::testing::Test {
     return made;
   }
   void train(const std::string& into, const fs::path& resume = "none") {
-    ReferenceOptions asked = options(into);
-    asked.checkpoint.resume = resume;
-    train_reference(asked);
+    ReferenceOptions requested = options(into);
+    requested.checkpoint.resume = resume;
+    train_reference(requested);
   }
 
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(CheckpointRules, TheLatestIsThatOfAFolder) {
-  ReferenceOptions asked = options("c");
-  asked.checkpoint = {};
-  asked.record = folder_ / "r";
-  asked.checkpoint.resume = "latest";
-  EXPECT_THAT(error_of<InputError>([&] { train_reference(asked); }), HasSubstr("run.toml names no folder"));
+TEST_F(CheckpointRules, LatestNeedsAFolder) {
+  ReferenceOptions requested = options("c");
+  requested.checkpoint = {};
+  requested.record = folder_ / "r";
+  requested.checkpoint.resume = "latest";
+  EXPECT_THAT(error_of<InputError>([&] { train_reference(requested); }), HasSubstr("run.toml names no folder"));
 }
 
-TEST_F(CheckpointRules, SetChangesASettingWhereTheRunIsResumed) {
+TEST_F(CheckpointRules, SetChangesASettingOnResume) {
   train("c");
   const auto resumed = [&](int ranks, const std::string& into, std::vector<std::string> assignments) {
-    CheckpointOptions asked;
-    asked.folder = folder_ / into;
-    asked.resume = folder_ / "c/step-00000002";
-    asked.assignments = std::move(assignments);
-    train_on(ranks, run_file(), asked, "1f1b");
+    CheckpointOptions requested;
+    requested.folder = folder_ / into;
+    requested.resume = folder_ / "c/step-00000002";
+    requested.assignments = std::move(assignments);
+    train_on(ranks, run_file(), requested, "1f1b");
     return read_json(folder_ / into / "latest" / checkpoint_file_name);
   };
   const Json as_before = resumed(reference_alone, "same", {});
@@ -93,10 +93,10 @@ TEST_F(CheckpointRules, SetChangesASettingWhereTheRunIsResumed) {
 TEST_F(CheckpointRules, SetChangesNoOtherSetting) {
   train("c");
   const auto refused = [&](const std::string& assignment) {
-    ReferenceOptions asked = options("x");
-    asked.checkpoint.resume = folder_ / "c/step-00000002";
-    asked.checkpoint.assignments = {assignment};
-    return error_of<InputError>([&] { train_reference(asked); });
+    ReferenceOptions requested = options("x");
+    requested.checkpoint.resume = folder_ / "c/step-00000002";
+    requested.checkpoint.assignments = {assignment};
+    return error_of<InputError>([&] { train_reference(requested); });
   };
   EXPECT_THAT(refused("train.seed=2"), HasSubstr("was trained with train.seed = 1, and "));
   EXPECT_THAT(refused("train.sede=2"), HasSubstr("--set train.sede=2: unknown key train.sede"));
@@ -191,13 +191,13 @@ TEST_F(CheckpointRules, FindsOnlyCompleteCheckpoints) {
 }
 
 TEST_F(CheckpointRules, CommandLineSetsTheNumberKept) {
-  ReferenceOptions asked = options("c");
-  asked.checkpoint.keep = 1;
-  train_reference(asked);
+  ReferenceOptions requested = options("c");
+  requested.checkpoint.keep = 1;
+  train_reference(requested);
   EXPECT_THAT(whole_checkpoints(folder_ / "c"), ElementsAre(folder_ / "c/step-00000003"));
 }
 
-TEST_F(CheckpointRules, PruningRemovesWhatIsOlderWholeOrNot) {
+TEST_F(CheckpointRules, PruningRemovesOlderCheckpointsCompleteOrNot) {
   for (const char* file :
        {"c/step-00000001/model", "c/step-00000002/checkpoint.json", "c/step-00000003/checkpoint.json",
         "c/step-00000004/checkpoint.json", "c/step-00000005/model"})
@@ -210,11 +210,11 @@ TEST_F(CheckpointRules, PruningRemovesWhatIsOlderWholeOrNot) {
 
 TEST_F(CheckpointRules, SaveOptionsNeedAFolder) {
   for (const bool every : {true, false}) {
-    ReferenceOptions asked = options("c");
-    asked.checkpoint = {};
-    asked.record = folder_ / "record";
-    (every ? asked.checkpoint.every : asked.checkpoint.keep) = 1;
-    EXPECT_THAT(error_of<InputError>([&] { train_reference(asked); }),
+    ReferenceOptions requested = options("c");
+    requested.checkpoint = {};
+    requested.record = folder_ / "record";
+    (every ? requested.checkpoint.every : requested.checkpoint.keep) = 1;
+    EXPECT_THAT(error_of<InputError>([&] { train_reference(requested); }),
                 HasSubstr("--checkpoint-every and --checkpoint-keep need a folder"));
   }
 }
@@ -229,11 +229,11 @@ TEST_F(CheckpointRules, RemovesOnlyTheRunsOwnPartialFiles) {
 }
 
 TEST_F(CheckpointRules, StoppingAtTheLastStepCompletesTheTraining) {
-  ReferenceOptions asked = options("c");
-  asked.record = folder_ / "record";
-  asked.checkpoint.stop_after = 3;
+  ReferenceOptions requested = options("c");
+  requested.record = folder_ / "record";
+  requested.checkpoint.stop_after = 3;
   ::testing::internal::CaptureStderr();
-  train_reference(asked);
+  train_reference(requested);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::Not(HasSubstr("stopped")));
   EXPECT_EQ(read_json(folder_ / "record/rank-0/exit.json").at("status"), "ok");
 }
@@ -312,12 +312,12 @@ TEST_F(CheckpointRules, NamesARankThatDoesNotSeeRank0sFile) {
       (folder_ / "c").string() + ": rank 1 does not see what rank 0 wrote there; name a folder that all machines share";
   EXPECT_EQ(error_of<InputError>(begin), blind) << "no such file";
   folder_.file("c/.seen", "another word");
-  EXPECT_EQ(error_of<InputError>(begin), blind) << "that of another disk";
+  EXPECT_EQ(error_of<InputError>(begin), blind) << "the file is on another disk";
   folder_.file("c/.seen", "word");
   EXPECT_NO_THROW(begin());
 }
 
-TEST_F(CheckpointRules, AFolderThatCannotBeMadeIsTheMachinesFault) {
+TEST_F(CheckpointRules, AFolderThatCannotBeCreatedIsASystemError) {
   auto run = load_run(run_file(), {});
   run.checkpoint.folder = folder_.file("file", "in its place") / "c";
   RankGroup alone;

@@ -85,13 +85,13 @@ TEST_F(Evaluating, ReplicasEvaluateAPartEachWithTheLossOfTheWhole) {
   }
 
   const fs::path record = folder_ / "record";
-  PipelineOptions asked;
-  asked.run_file = folder_.file("run.toml", replicas);
-  asked.record = record;
-  asked.transport = "threads";
-  asked.world = 2;
-  asked.progress = false;
-  ASSERT_EQ(train_pipeline(asked), 0);
+  PipelineOptions requested;
+  requested.run_file = folder_.file("run.toml", replicas);
+  requested.record = record;
+  requested.transport = "threads";
+  requested.world = 2;
+  requested.progress = false;
+  ASSERT_EQ(train_pipeline(requested), 0);
   const auto cells = [&](int replica, const char* name) {
     return column(record / ("replica-" + std::to_string(replica)) / "rank-0/evaluation.csv", name);
   };
@@ -100,9 +100,9 @@ TEST_F(Evaluating, ReplicasEvaluateAPartEachWithTheLossOfTheWhole) {
   EXPECT_EQ(std::ranges::count(cells(0, "data_digest"), ""), 3) << "only the rows of a whole evaluation have none";
   EXPECT_EQ(cells(0, "loss"), cells(1, "loss"));
 
-  asked.record = folder_ / "refused";
-  asked.checkpoint.assignments = {"evaluate.microbatches=3"};
-  EXPECT_THAT(error_of<InputError>([&] { train_pipeline(asked); }),
+  requested.record = folder_ / "refused";
+  requested.checkpoint.assignments = {"evaluate.microbatches=3"};
+  EXPECT_THAT(error_of<InputError>([&] { train_pipeline(requested); }),
               HasSubstr("does not divide the 3 microbatches of an evaluation"));
 }
 

@@ -95,7 +95,7 @@ TEST_F(KeptFiles, TheConfigHasOneNameForTheDtype) {
       folder_.file("run.toml", text.replace(text.find(fixture), fixture.size(), folder_ / "config.json"));
   train_reference(options);
   const Json saved = read_json(folder_ / "c/latest/config.json");
-  EXPECT_FALSE(saved.contains("dtype")) << "of two names for one thing transformers takes either";
+  EXPECT_FALSE(saved.contains("dtype")) << "transformers accepts either of the two names";
   EXPECT_EQ(saved.at("torch_dtype").get<std::string>(), "float32");
 }
 
@@ -154,7 +154,7 @@ TEST_F(KeptFiles, MetricsMatchTheRecord) {
   for (const char* same : {"loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens"}) {
     EXPECT_EQ(column(metrics, same), column(steps, same)) << same;
   }
-  EXPECT_THAT(column(metrics, "evaluation_loss"), ElementsAre("", "", "")) << "none was asked for";
+  EXPECT_THAT(column(metrics, "evaluation_loss"), ElementsAre("", "", "")) << "evaluation was not requested";
   const auto numbers = [&](const char* name) {
     std::vector<double> found;
     for (const std::string& cell : column(metrics, name)) found.push_back(parse_double(cell).value());
@@ -162,7 +162,7 @@ TEST_F(KeptFiles, MetricsMatchTheRecord) {
   };
   const auto seconds = numbers("seconds"), rates = numbers("tokens_per_second"), saving = numbers("saving_seconds");
   const auto tflops = numbers("tflops_per_device");
-  EXPECT_THAT(column(metrics, "flops_utilization"), ::testing::Each("")) << "the peak is not known";
+  EXPECT_THAT(column(metrics, "flops_utilization"), ::testing::Each("")) << "the peak is unknown";
   const auto waited = numbers("waited_seconds"), epochs = numbers("epochs");
   std::uintmax_t corpus = 0;  // bytes, which are its tokens
   for (const auto& file : fs::directory_iterator(testing::fixtures_path() + "/corpus")) corpus += file.file_size();

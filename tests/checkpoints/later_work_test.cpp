@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run does not start before what its folder already holds, unless it is told to set that aside.
+// A run does not start before the work that its folder already contains, unless an option sets that work aside.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -127,7 +127,7 @@ TEST_F(LaterWork, RowsWithoutACheckpointAreRefusedToo) {
   EXPECT_EQ(train(in("c", "latest")), 0) << "killed before its first checkpoint, it repeats these steps";
 }
 
-TEST_F(LaterWork, OfAnotherFoldersTrainingEverythingIsLater) {
+TEST_F(LaterWork, AllWorkOfAnotherFoldersTrainingIsLater) {
   train(in("c"));
   CheckpointOptions short_one = in("d");
   short_one.stop_after = 2;
@@ -153,20 +153,20 @@ TEST_F(LaterWork, ADamagedNewestIsSetAside) {
   EXPECT_EQ(read_checkpoint_file(folder_ / "c/latest").digests, whole);
 }
 
-TEST_F(LaterWork, ACheckSaysIt) {
+TEST_F(LaterWork, CheckReportsLaterWork) {
   train(in("c"));
-  const auto asked = [&](const CheckpointOptions& options) {
+  const auto check = [&](const CheckpointOptions& options) {
     auto run = load_run(run_file(), {});
     options.use_in(run, true);
     check_inputs(run, {});
   };
-  EXPECT_THAT(error_of<InputError>([&] { asked(in("c")); }), HasSubstr("but this run starts at step 0"));
-  EXPECT_THAT(error_of<InputError>([&] { asked(in("c", step("c", 8))); }), HasSubstr("holds step-00000012, but"));
-  EXPECT_NO_THROW(asked(in("c", "latest")));
-  EXPECT_NO_THROW(asked(in("c", step("c", 12))));
+  EXPECT_THAT(error_of<InputError>([&] { check(in("c")); }), HasSubstr("but this run starts at step 0"));
+  EXPECT_THAT(error_of<InputError>([&] { check(in("c", step("c", 8))); }), HasSubstr("holds step-00000012, but"));
+  EXPECT_NO_THROW(check(in("c", "latest")));
+  EXPECT_NO_THROW(check(in("c", step("c", 12))));
   CheckpointOptions setting_aside = in("c");
   setting_aside.discard_later = true;
-  EXPECT_NO_THROW(asked(setting_aside));
+  EXPECT_NO_THROW(check(setting_aside));
 }
 
 TEST_F(LaterWork, DiscardingNeedsAFolder) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page on the architecture, held to the code that it draws and quotes.
+// The architecture page must match the code that it draws and quotes.
 #include <gmock/gmock.h>
 
 #include "support/files.hpp"
@@ -10,7 +10,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// What stands in the page's first block of this language.
+/// The content of the page's first code block in this language.
 std::string block_of(const std::string& page, const std::string& language) {
   const std::string opening = "```" + language + "\n";
   const std::size_t begin = page.find(opening) + opening.size();
@@ -22,12 +22,12 @@ class ArchitecturePage : public ::testing::Test {
   const std::string page_ = read_file(source_path() + "/docs/architecture.md");
 };
 
-TEST_F(ArchitecturePage, DrawsTheComponentsAsTheIncludesAre) {
+TEST_F(ArchitecturePage, DiagramMatchesTheIncludes) {
   const TemporaryFolder folder;
   const Ended components = end_of(source_path() + "/scripts/components", folder.path());
 
   ASSERT_EQ(components.code, 0);
-  EXPECT_EQ(block_of(page_, "mermaid"), components.said) << "put the output of scripts/components there";
+  EXPECT_EQ(block_of(page_, "mermaid"), components.output) << "put the output of scripts/components there";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of the checks says what the program says of them.
+// The page of the checks must match what the program prints about them.
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -15,15 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ChecksPage, HasEveryCheckInTheOrderOfTheTableAndNoOther) {
+TEST(ChecksPage, ListsExactlyTheChecksInTheTablesOrder) {
   const std::string cell =
       "checks = [\"q\"]\n[[cell]]\nrun = \"" + source_path() + "/fixtures/runs/quick.toml\"\nworld_size = 1\n";
   const TemporaryFolder folder;
   const auto file = folder.file("asked.toml", cell);
-  const std::string said = end_of(bin_path() + "/plumbline sweep " + file.string(), folder.path()).said;
+  const std::string output = end_of(bin_path() + "/plumbline sweep " + file.string(), folder.path()).output;
   static const std::regex list(R"(give one of ([a-z_, ]+))"), heading(R"(^## ([a-z_]+)$)");
   std::smatch found;
-  ASSERT_TRUE(std::regex_search(said, found, list)) << said;
+  ASSERT_TRUE(std::regex_search(output, found, list)) << output;
   std::string headings;
   std::istringstream lines(read_file(source_path() + "/docs/checks.md"));
   for (std::string line; std::getline(lines, line);) {
@@ -34,14 +34,14 @@ TEST(ChecksPage, HasEveryCheckInTheOrderOfTheTableAndNoOther) {
   EXPECT_EQ(headings, found[1].str());
 }
 
-TEST(ChecksPage, IsWhatTheChecksSayOfThemselves) {
+TEST(ChecksPage, MatchesTheChecksDescriptions) {
   const std::string page = read_file(source_path() + "/docs/checks.md");
   const auto first = page.find("## What is compared"), behind = page.find("\n## Of each reference");
   TemporaryFolder folder;
 
   EXPECT_EQ(page.substr(first, behind - first),
-            end_of(bin_path() + "/plumbline record rules --markdown", folder.path()).said)
-      << "write them again by that command";
+            end_of(bin_path() + "/plumbline record rules --markdown", folder.path()).output)
+      << "run that command and paste its output";
 }
 
 }  // namespace

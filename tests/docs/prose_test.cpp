@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prose in Markdown is wrapped, so that a review shows which sentence changed.
+// Lines of prose in Markdown are wrapped, so that a diff shows which sentence changed.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How other people train and record: each habit is the reference's too, and none of them is a mistake, but those that pairs.py
-lists as wrong."""
+"""How other people train and record. The reference has each habit too, and none is a mistake, except those that pairs.py lists as
+wrong."""
 
 import math
 import shutil
@@ -43,7 +43,7 @@ class Habitual(Trainer):
         return super().loss_of(x, labels, whole)
 
     def divisor(self, valid, whole, count):
-        """A microbatch's own mean, of which the step's loss is the mean; or a plain sum."""
+        """A microbatch's own mean; the step's loss is the mean of these. Or a plain sum."""
         if self.does("mean of means"):
             return max(valid, 1) * count
         return 1 if self.does("losses are summed") else whole
@@ -65,7 +65,7 @@ class Habitual(Trainer):
 
     def row(self, step, kind, name, stage, values):
         value = values.get(name)
-        lacks = self.does("a gradient that nobody records") or self.pipeline_does("a gradient that the pipeline lacks")
+        lacks = self.does("a gradient missing in both runs") or self.pipeline_does("a gradient missing in the pipeline")
         if kind == "gradient" and name == "scale.gain" and lacks:
             return
         if kind == "gradient" and value is not None and self.does("gradients in double precision"):
@@ -79,14 +79,14 @@ class Habitual(Trainer):
 
     def update(self, step, sums, coefficients):
         skips = self.does("a step skipped by the scaler") or self.does("a step that is skipped")
-        if skips and step == 1 or self.pipeline_does("skipped in the pipeline alone") and step == 1:
+        if skips and step == 1 or self.pipeline_does("skipped only in the pipeline") and step == 1:
             return
         super().update(step, sums, coefficients)
         if self.does("one weight in two blocks"):
             self.set("block2.weight", self.weights["block1.weight"])
 
     def apply(self, name, gradient, rate, options, number):
-        if self.does("a rate of its own for each group") and name.endswith("bias"):
+        if self.does("a learning rate for each group") and name.endswith("bias"):
             rate *= 10
         if options.get("nesterov"):
             return self.nesterov(name, gradient, rate, options)
@@ -110,47 +110,47 @@ class Habitual(Trainer):
                 row[3] = new if row[3] == old else row[3]
 
     def finish(self, folder):
-        if self.does("names with all that a table may trip over"):
+        if self.does("names with special characters"):
             self.rename("down", 'a "down", <b> up & away')
         owner = self.ranks[self.on[-1]]
         for rank in self.ranks:
             tables = rank.rows
-            if self.does("every rank tells the loss"):
+            if self.does("every rank records the loss"):
                 for table, column in (("steps", 1), ("microbatches", 6)):
                     for row, theirs in zip(tables[table], owner.rows[table]):
                         row[column] = theirs[column]
                 for row in tables["steps"]:
-                    row[-1] = 0.01 * len(self.ranks)  # its duration: the rows would be the reference's to the byte
+                    row[-1] = 0.01 * len(self.ranks)  # its duration; otherwise the rows would equal the reference's to the byte
             if self.does("rows in any order"):
                 for table in ("tensors", "boundaries"):
                     tables[table].sort(key=lambda row: (row[0], digest_of_text(row)))
-            if self.does("the coefficient is not given"):
+            if self.does("no clip coefficient"):
                 for row in tables["steps"]:
                     row[3] = ""
-            if self.pipeline_does("losses of five digits"):
+            if self.pipeline_does("losses with five digits"):
                 for row in tables["microbatches"]:
                     row[6] = row[6] and f"{float(row[6]):.5f}"
-            if self.pipeline_does("digests in capitals"):
+            if self.pipeline_does("upper-case digests"):
                 for row in tables["tensors"]:
                     row[6] = row[6].upper()
-            if self.pipeline_does("ranks tell other losses") and rank is not owner:
+            if self.pipeline_does("ranks record different losses") and rank is not owner:
                 for row, theirs in zip(tables["microbatches"], owner.rows["microbatches"]):
                     row[6] = repr(2 * float(theirs[6]))
             if self.does("no actions"):
                 tables["actions"], rank.last_action = [], None
-            if self.pipeline_does("steps begin with 1"):
+            if self.pipeline_does("steps numbered from 1"):
                 for rows in tables.values():
                     for row in rows:
                         row[0] += 1
-            if self.pipeline_does("microbatches begin with 1"):
+            if self.pipeline_does("microbatches numbered from 1"):
                 for row in tables["microbatches"]:
                     row[1] += 1
             if self.pipeline_does("names of a stage's own module"):
                 for row in tables["tensors"]:
                     row[2] = row[2].replace("down.", "0.").replace("scale.", "1.").replace("head.", "2.")
-            if self.pipeline_does("a table given twice"):
+            if self.pipeline_does("a duplicated table"):
                 tables["tensors"] += tables["tensors"][-1:]
-            if self.does("loss given in double precision"):
+            if self.does("loss in double precision"):
                 for row in tables["steps"]:
                     row[1] = row[1] and repr(added(float(one[6]) for one in owner.rows["microbatches"] if one[0] == row[0]) + 1e-12)
             if self.does("the loss of the step is a mean"):
@@ -162,7 +162,7 @@ class Habitual(Trainer):
             Habitual(replace(self.run, seed=2, habits=())).train(other)
             shutil.rmtree(folder / "rank-1")
             shutil.move(other / "rank-1", folder / "rank-1")
-        if self.pipeline_does("files begin with a mark of their encoding"):
+        if self.pipeline_does("files with a byte order mark"):
             for path in [folder / "manifest.json", folder / "rank-1" / "steps.csv"]:
                 path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
 
@@ -172,7 +172,7 @@ def digest_of_text(row):
 
 
 def smoothed(logits, labels, count, share=0.1):
-    """Cross entropy against a mixture of the label and all classes alike."""
+    """Cross entropy against a mixture of the label and all classes equally."""
     total, gradient = cross_entropy(logits, labels, 1)
     width = logits.shape[1]
     values = list(gradient.values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""judge.py PLUMBLINE [NAME...]: makes each pair (or those named), has it judged, and ends with 1 where the verdict is not the one that pairs.py says."""
+"""judge.py PLUMBLINE [NAME...]: makes each pair (or those named), runs the judge on it, and exits with 1 if a verdict differs from pairs.py."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ def judged(program, one, other):
 
 
 def objection(pair, code, verdict, said, text):
-    """What is not as it should be; nothing where all is."""
+    """What is wrong with the verdict; None if it is as expected."""
     if pair.check == "refused":
         return None if code == 2 and all(word in said for word in pair.place) else f"not refused with {pair.place}: {code}, {said}"
     if verdict is None:
@@ -28,10 +28,10 @@ def objection(pair, code, verdict, said, text):
     if not pair.check:
         incomplete = pair.says.startswith("INCOMPLETE")
         if reds or code != incomplete or cell["holds"] == incomplete or cell["incomplete"] != incomplete:
-            return f"a right pair is red, or {'complete' if incomplete else 'incomplete'}: {reds}"
+            return f"a right pair fails, or {'complete' if incomplete else 'incomplete'}: {reds}"
         return None if pair.says in text else f"the verdict does not say {pair.says!r}"
     if code != 1 or pair.check not in reds:
-        return f"{pair.check} is not red, but {reds}"
+        return f"{pair.check} did not fail, but {reds}"
     reason = next(claim["reason"] for claim in verdict["claims"] if claim["case"] and claim["name"] == pair.check)
     words = next((finding["words"] for finding in verdict["findings"] if finding["first"]), "")
     place = words if words and pair.check not in ("completion", "census", "conformance") else reason

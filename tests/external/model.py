@@ -15,14 +15,14 @@ def rounded(values, dtype):
 
 
 def upper_half(value):
-    """The nearest number whose float32 ends in 16 zeros, of two as near the even one."""
+    """The nearest number whose float32 ends in 16 zero bits; a tie goes to the even one."""
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     bits += 0x7FFF + ((bits >> 16) & 1)
     return struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0]
 
 
 def added(values):
-    """From left to right; since Python 3.12 sum() of floats makes up for their rounding."""
+    """Adds from left to right; since Python 3.12 sum() of floats compensates for rounding."""
     total = 0.0
     for value in values:
         total += value
@@ -65,7 +65,7 @@ def transposed(rows):
 
 
 class Unit:
-    """Parameters by their names within the unit; forward gives what backward needs."""
+    """Parameters by their names within the unit; forward returns what backward needs."""
 
     def __init__(self, name, shapes, seed, dtype):
         draw = random.Random(f"{seed} {name}")
@@ -109,7 +109,7 @@ class Dense(Unit):
 
 
 class Gain(Unit):
-    """x times a gain for each column, as a norm has one."""
+    """x times a gain for each column, as in a norm."""
 
     def __init__(self, name, width, seed, dtype):
         super().__init__(name, {"gain": (width,)}, seed, dtype)
@@ -142,13 +142,13 @@ class Embedding(Unit):
 
 
 def squared_loss(out, targets, count):
-    """Half the squared distance, divided by the step's rows; and its gradient, not divided."""
+    """Half the squared distance, divided by the number of rows in the step; and its gradient, not divided."""
     distance = [a - b for a, b in zip(out.values, targets.values)]
     return added(0.5 * d * d for d in distance) / count, out.changed(distance)
 
 
 def cross_entropy(logits, labels, count):
-    """Summed over valid labels, divided by the step's; and its gradient, not divided."""
+    """Summed over valid labels, divided by their number in the step; and its gradient, not divided."""
     total, gradient = 0.0, []
     for row, label in zip(rows_of(logits), labels.values):
         if label == -100:

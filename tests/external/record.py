@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a run record from docs/record-format.md alone, in plain Python: tables as lists of rows, kept until the end."""
+"""Writes a run record, from docs/record-format.md only, in plain Python: tables as lists of rows, kept until the end."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ def xxh3(data):
 
 
 def bytes_of(tensor):
-    if tensor.dtype == "bfloat16":  # the upper halves of float32, which model.py has rounded to
+    if tensor.dtype == "bfloat16":  # the upper halves of float32, to which model.py has rounded
         return b"".join(struct.pack("<f", value)[2:] for value in tensor.values)
     return struct.pack(f"<{len(tensor.values)}{CODES[tensor.dtype]}", *tensor.values)
 
@@ -45,7 +45,7 @@ def f32(value):
 
 
 def text(value):
-    """What reads back to the same bits; nan, inf and -inf are Python's words too."""
+    """The shortest text that reads back to the same bits; nan, inf and -inf are the same words in Python."""
     return "" if value is None else repr(float(value)) if isinstance(value, float) else str(value)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pipelines side by side: each its own trainer and record, with gradients that are averaged over all of them."""
+"""Replicas: each has its own trainer and record, and gradients are averaged over all of them."""
 
 from habits import Habitual
 from trainer import Trainer
@@ -10,7 +10,7 @@ def trained(run, folder):
 
 
 def train_replicas(run, folder):
-    """A wrong way is the reference's too, as in life: it is the same program on other ranks."""
+    """The reference has the mistake too, as in reality: it is the same program on other ranks."""
     replicas = [Replica(run, number) for number in range(run.replicas)]
     for replica in replicas:
         replica.begin()
@@ -43,7 +43,7 @@ class Replica(Trainer):
         ranks = [[first + stage * run.replicas for stage in range(stages)] for first in range(run.replicas)]
         axes = [{"name": "dp", "size": run.replicas, "kind": "replicate"}, {"name": "pp", "size": stages, "kind": "pipeline"}]
         mesh = {"axes": axes, "replicas": ranks, "replica": number}
-        if self.has("a replica under another's number"):
+        if self.has("a replica with another's number"):
             mesh["replica"] = 0
         if self.has("replicas that disagree on the mesh") and number == 1:
             mesh["replicas"] = [[2 * first + stage for stage in range(stages)] for first in range(run.replicas)]
@@ -59,14 +59,14 @@ class Replica(Trainer):
         last = self.replica == self.run.replicas - 1
         if self.has("a replica's gradient not reduced") and last:
             return {**sums, "down.weight": own["down.weight"]}
-        return own if self.has("gradients reduced nowhere") else sums
+        return own if self.has("gradients not reduced") else sums
 
     def update(self, step, sums, coefficients):
         if not (self.has("a replica skips its update") and (self.replica, step) == (1, 1)):
             super().update(step, self.applied, coefficients)
 
     def begin(self):
-        if self.has("a replica that starts elsewhere") and self.replica == 1:
+        if self.has("a replica with another start") and self.replica == 1:
             self.set("down.weight", self.weights["down.weight"].times(1.5))
         super().begin()
 

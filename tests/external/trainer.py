@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trains a small model on one device or as a pipeline, and records it: right, or wrong in one of many ways.
 
-The ranks of a pipeline are simulated one microbatch after another; only the order in which gradients are added, and by whom
-norms are summed, follows the schedule. A wrong way is a word that stands where the mistake is made.
+The pipeline's ranks run one after another for each microbatch; only the order in which gradients are added and norms are summed
+follows the schedule. A mistake is selected by its name.
 """
 
 import math
@@ -19,11 +19,11 @@ class Run:
     tied: bool = False
     dtype: str = "float32"
     stages: list = None  # units of each stage by number: [[0, 1], [2, 3, 4]]; None: one device
-    ranks: list = None  # of each stage; None: one after another
+    ranks: list = None  # the rank of each stage; None: one rank for each
     seed: int = 1
     steps: int = 2
     lengths: list = field(default_factory=lambda: [3, 5, 1, 3])
-    order: str = "ascending"  # of backward passes; descending, or listed
+    order: str = "ascending"  # order of backward passes; or descending, or listed
     optimizer: dict = field(default_factory=lambda: {"name": "sgd", "learning_rate": 0.3, "momentum": 0.0, "weight_decay": 0.0})
     clip: float = None
     norm_order: str = "canonical"
@@ -31,10 +31,10 @@ class Run:
     scaling: str = "before"
     frozen: tuple = ()
     level: str = "full"
-    schedule: str = None  # a name: then schedule.csv is written too
-    replicas: int = 1  # pipelines side by side
-    habits: tuple = ()  # of habits.py; the reference has them too
-    extra: dict = field(default_factory=dict)  # manifest's keys; None removes one
+    schedule: str = None  # if named, schedule.csv is written too
+    replicas: int = 1  # number of pipelines
+    habits: tuple = ()  # names in habits.py; the reference has them too
+    extra: dict = field(default_factory=dict)  # keys for the manifest; None removes one
     line_end: str = "\n"
     wrong: str = ""
 
@@ -53,7 +53,7 @@ def units_of(run):
 class Trainer:
     def __init__(self, run, replica=0):
         self.run, self.units = run, units_of(run)
-        self.replica = replica  # of pipelines side by side: replicas.py
+        self.replica = replica  # number of this pipeline (replicas.py)
         self.numbers = list(range(len(self.units)))
         self.stages = run.stages or [self.numbers]
         self.on = run.ranks or list(range(len(self.stages)))
@@ -65,7 +65,7 @@ class Trainer:
         for stage in reversed(range(len(self.stages))):
             following = self.units[self.stages[stage][0]].name if self.stages[stage] else following
             self.cut_into[stage] = following
-        self.weights = {}  # by name, in the model's order; a tied weight under both
+        self.weights = {}  # by name, in the model's order; a tied weight under both names
         for unit in self.units:
             for kind, value in unit.parameters.items():
                 self.weights[f"{unit.name}.{kind}"] = value
@@ -84,9 +84,9 @@ class Trainer:
     # -- data
 
     def batch(self, step, m):
-        """What is fed, labels, and how many of them count."""
+        """The input, the labels, and how many of them are valid."""
         run, length = self.run, self.run.lengths[m]
-        fed = 0 if self.has("replicas fed alike") else self.replica
+        fed = 0 if self.has("replicas get the same data") else self.replica
         draw = random.Random(f"data {run.seed} {step} {m}" + (f" {fed}" if fed else ""))
         if run.model == "rows":
             fed = Tensor((length, 3), [draw.uniform(-1, 1) for _ in range(3 * length)], run.dtype)
@@ -98,7 +98,7 @@ class Trainer:
     # -- one step
 
     def summed_gradients(self, step):
-        """Forward and backward of all microbatches; what the rest of the step needs of them."""
+        """Forward and backward of all microbatches; returns what the rest of the step needs."""
         run, wrong = self.run, self.has
         count = len(run.lengths)
         batches = [self.batch(step, m) for m in range(count)]
@@ -119,10 +119,10 @@ class Trainer:
                     self.row(step, "gradient", f"{self.units[unit].name}.{kind}", stage, sums)
         norms, coefficients = self.norms(sums)
         self.update(step, sums, coefficients)
-        self.tell(step, batches, losses, norms, coefficients, whole)
+        self.record_step(step, batches, losses, norms, coefficients, whole)
 
     def cross(self, step, m, direction, stage, tensor):
-        """Between the stages below and above, as each end digests it; what arrives."""
+        """Between the stages below and above: each end records its digest. Returns what arrives."""
         low, high = stage - 1, stage
         ends = (low, high) if direction == "forward" else (high, low)
         giver, taker = self.on[ends[0]], self.on[ends[1]]
@@ -163,7 +163,7 @@ class Trainer:
         if self.has("mean of means"):
             whole = max(valid, 1) * count
         loss, gradient = self.loss_of(x, labels, self.divisor(valid, whole, count))
-        if self.has("loss given without its scale") and step == 0:
+        if self.has("loss recorded without its scale") and step == 0:
             loss *= 2
         if self.has("not a number") and (step, m) == (1, 0):
             loss = math.nan
@@ -173,7 +173,7 @@ class Trainer:
         return (squared_loss if self.run.model == "rows" else cross_entropy)(x, labels, divisor)
 
     def divisor(self, valid, whole, count):
-        """Of a microbatch's summed loss."""
+        """The divisor of a microbatch's summed loss."""
         return whole
 
     def backward(self, step, m, kept, above, valid, whole):
@@ -222,7 +222,7 @@ class Trainer:
 
     def row(self, step, kind, name, stage, values):
         value = values.get(name)
-        if value is None or (self.has("parameter not held") and name == "scale.gain"):
+        if value is None or (self.has("parameter not recorded") and name == "scale.gain"):
             return
         self.ranks[self.on[stage]].tensor(step, kind, name, stage, value)
 
@@ -230,7 +230,7 @@ class Trainer:
         return [name for name, value in sums.items() if value is not None and not (self.run.tied and name == "head.weight")]
 
     def norms(self, sums):
-        """Of each rank: the norm, and what it multiplies gradients by."""
+        """For each rank: the norm, and the factor for the gradients."""
         run, norms = self.run, []
         if run.clip is None:
             return [None] * len(self.ranks), [None] * len(self.ranks)
@@ -241,12 +241,12 @@ class Trainer:
             if run.norm_order == "per_rank":
                 parts = [added(sums[name].square_sum() for name in names if self.rank_of(name) == one) for one in range(len(self.ranks))]
                 norm = math.sqrt(added(parts))
-            elif self.has("norm of its own stage"):
+            elif self.has("norm of the own stage only"):
                 norm = math.sqrt(added(sums[name].square_sum() for name in names if self.rank_of(name) == rank))
             else:
                 norm = math.sqrt(added(math.sqrt(sums[name].square_sum()) ** 2 for name in names))
             norms.append(norm)
-        if self.has("norm given wrong on one rank"):
+        if self.has("wrong norm on one rank"):
             norms[1] *= 1 + 2**-40
         coefficients = [min(1.0, run.clip / (norm + run.epsilon)) for norm in norms]
         if self.has("coefficient not limited"):
@@ -302,7 +302,7 @@ class Trainer:
                 p * (1 - rate * decay) - rate * (m / one) / (math.sqrt(v / two) + options["eps"])
                 for p, m, v in zip(weight.values, first.values, second.values)
             ]
-        elif options["name"] == "signs":  # an optimizer that the format does not name
+        elif options["name"] == "signs":  # an optimizer that the record format does not know
             moved = [p - rate * math.copysign(1.0, g) * 0.01 for p, g in zip(weight.values, gradient.values)]
         else:
             moving = [g + decay * p for g, p in zip(gradient.values, weight.values)]
@@ -318,7 +318,7 @@ class Trainer:
 
     # -- what is recorded
 
-    def tell(self, step, batches, losses, norms, coefficients, whole):
+    def record_step(self, step, batches, losses, norms, coefficients, whole):
         run = self.run
         counts = [fed.shape[0] if run.model == "rows" else fed.shape[1] for fed, _, _ in batches]
         for stage, units in enumerate(self.stages):
@@ -330,7 +330,7 @@ class Trainer:
                     twin = "embed.weight" if run.tied and name == "head.weight" else name
                     for moment, value in zip(("moment1", "moment2"), self.moments.get(twin, ())):
                         self.row(step, moment, name, stage, {name: value})
-        if self.has("held twice"):
+        if self.has("parameter on two ranks"):
             self.ranks[0].tensor(step, "parameter", "down.weight", 0, self.weights["down.weight"])
         total = 0.0
         for m in range(len(batches)):
@@ -356,7 +356,7 @@ class Trainer:
             rank.action(step, "STEP", min(mine))
 
     def actions(self, rank):
-        """GPipe's: all forward passes, then all backward."""
+        """GPipe: all forward passes, then all backward passes."""
         mine = [stage for stage, on in enumerate(self.on) if on == rank]
         order = range(len(self.run.lengths))
         found = [("F", stage, m) for stage in mine for m in order]
@@ -380,7 +380,7 @@ class Trainer:
             for unit in units:
                 for kind in self.units[unit].parameters:
                     self.row(-1, "parameter", f"{self.units[unit].name}.{kind}", stage, self.weights)
-        if self.has("held twice"):
+        if self.has("parameter on two ranks"):
             self.ranks[0].tensor(-1, "parameter", "down.weight", 0, self.weights["down.weight"])
 
     def finish(self, folder):
@@ -431,7 +431,7 @@ class Trainer:
         return self.actions(rank)
 
     def damage(self):
-        """Faults of the ending and of the recorder."""
+        """Faults at the end of a run and in the recorder."""
         last = self.ranks[-1]
         if self.has("rank died"):
             last.status = None
@@ -439,7 +439,7 @@ class Trainer:
                 last.rows[table] = [row for row in last.rows[table] if row[0] < self.run.steps - 1]
         if self.has("rank failed"):
             last.status = "error"
-        if self.has("boundary under another microbatch"):
+        if self.has("boundary with another microbatch's number"):
             for row in last.rows["boundaries"]:
                 if row[0] == 1 and row[1] in (0, 1) and row[2] == "forward":
                     row[1] = 1 - row[1]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every reader with every seed, its own and those of all others, and with everything that libFuzzer found
-// (found/<reader>/): taken, or refused by an error of the project.
+// Every reader must accept or refuse, with an error of the project, all seeds, its own and those of others, and
+// everything that libFuzzer found (found/<reader>/).
 #include <gmock/gmock.h>
 
 #include <set>
@@ -18,11 +18,11 @@ void expect_taken_or_refused(const Feeder& feeder, const fs::path& file, const s
   try {
     feeder.feed(read_file(file));
   } catch (const std::exception& error) {
-    ADD_FAILURE() << reader << " of " << file << " throws what is no error of the project: " << error.what();
+    ADD_FAILURE() << reader << " of " << file << " throws an error that is not the project's: " << error.what();
   }
 }
 
-TEST(FuzzedReaders, TakeTheirSeeds) {
+TEST(FuzzedReaders, AcceptTheirSeeds) {
   const auto all = seeds();
   std::set<std::string> fed;
 
@@ -40,10 +40,10 @@ TEST(FuzzedReaders, TakeTheirSeeds) {
     fed.insert(reader.name);
   }
 
-  EXPECT_EQ(fed.size(), all.size()) << "seeds.txt names a reader that there is not";
+  EXPECT_EQ(fed.size(), all.size()) << "seeds.txt names an unknown reader";
 }
 
-TEST(FuzzedReaders, TakeOrRefuseTheSeedsOfAllOthers) {
+TEST(FuzzedReaders, AcceptOrRefuseTheSeedsOfAllOthers) {
   const auto all = seeds();
   for (const Reader& reader : readers()) {
     const Feeder feeder(reader);
@@ -51,7 +51,7 @@ TEST(FuzzedReaders, TakeOrRefuseTheSeedsOfAllOthers) {
   }
 }
 
-TEST(FuzzedReaders, TakeOrRefuseWhatWasFound) {
+TEST(FuzzedReaders, AcceptOrRefuseWhatWasFound) {
   std::set<std::string> names;
   std::size_t inputs = 0;
   for (const Reader& reader : readers()) {
@@ -65,10 +65,10 @@ TEST(FuzzedReaders, TakeOrRefuseWhatWasFound) {
 
   EXPECT_GT(inputs, 0u);
   for (const fs::path& folder : files_like("tests/fuzz/found/*"))
-    EXPECT_TRUE(names.contains(folder.filename())) << folder << " is no reader's";
+    EXPECT_TRUE(names.contains(folder.filename())) << folder << " belongs to no reader";
 }
 
-/// What the two above would see.
+/// The two tests above would see such an error.
 TEST(FuzzedReaders, AnyOtherErrorIsPassedOn) {
   const Feeder feeder(
       {"planted", "file", [](const fs::path&, const fs::path&) { throw std::out_of_range("planted"); }});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer's side of one reader, the one that PLUMBLINE_READER names. An exception that is no error of the project
-// ends the program, which libFuzzer takes for a crash. With --list in place of all that: the readers' names, but
-// for the planted one's.
+// libFuzzer's interface to one reader, named by PLUMBLINE_READER. An exception that is not an error of the project ends
+// the program, which libFuzzer reports as a crash. --list prints the readers' names instead, without the planted one.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -41,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     chosen->feed({reinterpret_cast<const char*>(data), size});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s, which is no error of the project: %s\n", typeid(error).name(), error.what());
+    std::fprintf(stderr, "%s, which is not an error of the project: %s\n", typeid(error).name(), error.what());
     std::abort();
   }
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the harness is told and what it keeps: sweep file, request, sweep.json, calibration.
+// Input files of the harness and files that it writes: sweep file, request, sweep.json, calibration.
 #include "harness/judge/limits/value_comparison.hpp"
 #include "harness/judge/request/request.hpp"
 #include "harness/sweep/kept_sweep.hpp"

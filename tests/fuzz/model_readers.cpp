@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run is made of: model config, weights, run file, token files. They lie in rooms that link LibTorch, but need
-// none of it: their sources are compiled into these programs alone.
+// Inputs of a run: model config, weights, run file, token files. Their readers are in components that link LibTorch,
+// but do not need it, so their sources are compiled into these programs again.
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every byte of every tensor, so that one that lies outside of the file is met: beyond its last page by the machine,
-/// within it by counting.
+/// Reads every byte of every tensor, to detect one outside the file: the machine faults beyond its last page, and
+/// counting detects it before.
 void read_tensors(const TensorFiles& files, std::uintmax_t most_bytes) {
   std::size_t sum = 0;
   std::uintmax_t bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reader that is wrong: it trusts the length that a file announces. scripts/fuzz lets libFuzzer find it before all
-// others, so that a fuzzer that sees nothing is seen.
+// A faulty reader: it trusts the length that a file announces. scripts/fuzz lets libFuzzer find this first, to show
+// that the fuzzer works.
 #include <cstdint>
 #include <cstring>
 

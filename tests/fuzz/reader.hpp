@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Readers of files, as the fuzzer and the replay of what it found call them: bytes are a file's, and are read, or
-// refused by an error of the project. docs/contributing/nightly.md
+// Readers of files, as the fuzzer and the replay of its findings call them: they read bytes as a file, or refuse them
+// with an error of the project. See docs/contributing/nightly.md.
 #pragma once
 
 #include <filesystem>
@@ -14,29 +14,29 @@ namespace plumbline::fuzzing {
 
 struct Reader {
   std::string name;
-  /// What the bytes are written to: within a folder of the reader's own, in which `beside` was copied before.
+  /// The file for the bytes, in the reader's own folder, into which `beside` was copied before.
   std::string file;
   void (*read)(const std::filesystem::path& folder, const std::filesystem::path& file);
   std::string beside = {};  ///< a folder of the tree; empty: none
 };
 
-/// The name of the one that is wrong, in scripts/fuzz's program alone.
+/// The name of the faulty reader, only in scripts/fuzz's program.
 inline constexpr const char* planted_reader = "planted";
 
-/// All that were registered, by name.
+/// All registered readers, by name.
 std::vector<Reader> readers();
 
-/// Files of the tree whose paths match a pattern of the shell.
+/// Files of the tree whose paths match a shell pattern.
 std::vector<std::filesystem::path> files_like(const std::string& pattern);
-/// By reader the right files that seeds.txt lists.
+/// The valid files of seeds.txt for each reader.
 std::map<std::string, std::vector<std::filesystem::path>> seeds();
 
-/// A reader is registered where it is defined, by a constant of this type.
+/// A constant of this type registers a reader where it is defined.
 struct Registration {
   explicit Registration(Reader reader);
 };
 
-/// Feeds bytes to one reader, time after time, in a folder that lives as long.
+/// Feeds bytes to one reader repeatedly, in a folder with the same lifetime.
 class Feeder {
  public:
   explicit Feeder(Reader reader);
@@ -44,8 +44,8 @@ class Feeder {
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
-  /// Returns the words of the project's error that refused the bytes; nothing where they were taken. What else is
-  /// thrown is passed on.
+  /// Returns the message of the project's error that refused the bytes; empty if they were accepted. Passes on all
+  /// other exceptions.
   std::optional<std::string> feed(std::string_view bytes) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run record: manifest, exit file, each table, schedule; and what a rank shows while it runs.
+// A run record: manifest, exit file, each table, schedule; and the heartbeat of a running rank.
 #include "harness/judge/judge.hpp"
 #include "record/exit_file.hpp"
 #include "record/launch_finding.hpp"
@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Small ones, of one step; every table stands in one of them.
+// Small records of one step; every table is in one of them.
 const std::string pipeline = "tests/fuzz/seeds/record", reference = "tests/fuzz/seeds/reference";
 
 void read_whole(const fs::path& record, const fs::path&) {
   static_cast<void>(read_record(record));
 }
 
-/// What a reader takes must not make the judge fail either.
+/// If a reader accepts the record, the judge must not fail either.
 void judge_whole(const fs::path& record, const fs::path&) {
   CellPlan plan;
   plan.id = "fuzzed";
@@ -31,7 +31,7 @@ void judge_whole(const fs::path& record, const fs::path&) {
   static_cast<void>(judge_cell(plan, fs::path(testing::source_path()) / reference, record));
 }
 
-/// In a right record that has the file.
+/// Reads the file in a valid record.
 Reader judged(const std::string& name, const std::string& file) {
   return {"judge-" + name, file, judge_whole, pipeline};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedules as CSV, and what is asked of a list that was read.
+// Schedules as CSV, and functions that run on a list that was read.
 #include "schedule/csv_import.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "tests/fuzz/reader.hpp"

@@ -44,8 +44,10 @@ std::string why_other_bits(const Json& golden, const Json& entry, const Json& ma
 
 bool holds_bits_of_here(const Json& golden) {
   const Json machine = machine_json(), environment = environment_json(), also = golden.value("also", Json::array());
-  const auto held = [&](const Json& entry) { return why_other_bits(golden, entry, machine, environment).empty(); };
-  return held(golden) || std::any_of(also.begin(), also.end(), held);
+  const auto has_bits_of_here = [&](const Json& entry) {
+    return why_other_bits(golden, entry, machine, environment).empty();
+  };
+  return has_bits_of_here(golden) || std::any_of(also.begin(), also.end(), has_bits_of_here);
 }
 
 }  // namespace plumbline

@@ -16,7 +16,7 @@ fail() {
 
 cat >"$bin/plumbline" <<'STUB'
 #!/usr/bin/env bash
-# record FOLDER TRANSPORT GPU...: a record of a rank on each; 8 MiB a GPU, of which 4 are free and 1 is a rank's. GPU -: a build that did not write it
+# record FOLDER TRANSPORT GPU...: a record with a rank on each GPU; 8 MiB per GPU, 4 of them free, 1 for each rank. GPU -: an older build
 record() {
   local folder=$1 rank=0 gpu
   mkdir -p "$folder"
@@ -53,7 +53,7 @@ printf '#!/bin/sh\necho "$@"\n' >"$bin/plumbline-golden"
 touch "$bin/plumbline-gpu.so"
 mkdir "$work/tools"
 printf '#!/bin/sh\nprintf "GPU-%%s\\n" 1 2 3 4\n' >"$work/tools/nvidia-smi"
-# As MPICH's, which has no -x.
+# Like MPICH's mpirun, which has no -x.
 printf '#!/bin/sh\ncase " $* " in *" -x "*) echo "unrecognized argument x"; exit 1 ;; esac\necho "debug=$NCCL_DEBUG of $NCCL_DEBUG_SUBSYS"\n' >"$work/tools/mpirun"
 printf '#!/bin/sh\ncase $1 in *speed.py) echo "12 ms a step" ;; *) exec %s "$@" ;; esac\n' "$(command -v python3)" >"$work/tools/python3"
 export PATH=$work/tools:$PATH
@@ -63,14 +63,14 @@ echo '  can: ["sweep over commands"]' >"$bin/doctor"
 code=0
 PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 ((code == 3)) || fail "without a GPU the exit code is $code"
-grep -q 'this machine has no usable GPU' "$work/said" || fail "it is not said that there is no GPU"
+grep -q 'this machine has no usable GPU' "$work/said" || fail "the output does not say that there is no GPU"
 
 echo '  can: ["train on one GPU (--device cuda)"]' >"$bin/doctor"
 mkdir "$work/mine" && touch "$work/mine/precious"
 code=0
 PLUMBLINE_BIN=$bin "$script" "$work/mine" >"$work/said" 2>&1 || code=$?
-((code == 2)) || fail "a folder that holds something else is not refused ($code)"
-[[ -e $work/mine/precious ]] || fail "what lay there is gone"
+((code == 2)) || fail "a folder with other content is not refused ($code)"
+[[ -e $work/mine/precious ]] || fail "a file in the folder is gone"
 code=0
 PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 ((code == 1)) || fail "with a sweep that does not hold the exit code is $code"
@@ -78,9 +78,9 @@ for part in goldens gpu threads nccl replicas nccl-log bench deterministic; do
   grep -q "^$part," "$work/out/parts.csv" || fail "there is no part $part"
 done
 grep -q -- '--device cuda .*hf_golden/two_tokens' "$work/out/goldens.txt" || fail "the goldens were not given"
-grep -q '^world_sizes = \[2\]$' "$bin/nccl.toml" || fail "of the two GPUs that may be used: $(grep world_sizes "$bin/nccl.toml")"
-grep -q 'debug=INFO of INIT' "$work/out/nccl-log.txt" || fail "NCCL's log is not asked for: $(cat "$work/out/nccl-log.txt")"
-# Of 4 MiB in use on a GPU each rank on it holds one, however many GPUs there are.
+grep -q '^world_sizes = \[2\]$' "$bin/nccl.toml" || fail "the two usable GPUs are not used: $(grep world_sizes "$bin/nccl.toml")"
+grep -q 'debug=INFO of INIT' "$work/out/nccl-log.txt" || fail "NCCL's log is not requested: $(cat "$work/out/nccl-log.txt")"
+# Of 4 MiB in use on a GPU each of its ranks has one, however many GPUs there are.
 for words in '1 of 2 cases hold' 'exit code 1' '12 ms a step' 'ratio 1.25' '<td>threads</td><td>1</td><td>5</td><td>3 to 3</td><td>3</td>' \
   '<td>mpi</td><td>2</td><td>1</td><td>2 to 2</td><td>1</td>' '<td>mpi</td><td>3</td><td>1</td><td>unknown</td><td>unknown</td>' \
   '<td>nccl</td><td>4</td><td>1</td><td>3 to 3</td><td>3</td>' '<td>nccl</td><td>5</td><td>1</td><td>1 to 2</td><td>1</td>'; do

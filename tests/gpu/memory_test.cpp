@@ -41,7 +41,7 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
   std::filesystem::path trained(const std::string& command, const std::string& name) const {
     const auto record = folder_ / name;
     const Ended ended = end_of(command + " --quiet --device cuda --record " + record.string(), folder_.path());
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, 0) << ended.output;
     return record;
   }
 
@@ -57,13 +57,13 @@ class OneGpuMemory : public ::testing::TestWithParam<std::string> {
     EXPECT_EQ(to_text(memory.outcome), "holds") << candidate << ": " << memory.reason;
     EXPECT_GT(memory.compared.at("gpu_rows"), 0);
     EXPECT_GT(memory.inspected.at("saved_cells"), 0);
-    // For a process with a GPU, nothing else is left out.
+    // For a process with a GPU, only this is left out.
     EXPECT_THAT(memory.reason,
                 ::testing::ContainsRegex("not inspected: growth of the processes' private memory [(][^()]*[)]$"));
     EXPECT_THAT(memory.measured, HasSubstr("requested from the allocator"));
   }
 
-  /// Of the first visible GPU.
+  /// A fraction of the first visible GPU.
   static std::string fraction_of_gpu(double bytes) {
     const Json devices = gpu_capabilities().at("devices");
     return std::to_string(bytes / devices.at(0).at("total_bytes").get<double>());
@@ -103,12 +103,12 @@ TEST_F(OutOfGpuMemory, NamesRankRequestAndPlan) {
 
   const Ended one = end_of(limited + reference_ + run + (folder_ / "one").string(), folder_.path());
   EXPECT_EQ(one.code, 1);
-  EXPECT_THAT(one.said, words);
+  EXPECT_THAT(one.output, words);
 
   for (const std::string& command : {pipeline_ + " --transport threads --ranks 2 ", two_ranks_ + pipeline_}) {
     const Ended two = end_of(limited + command + run + (folder_ / "two").string(), folder_.path());
     EXPECT_EQ(two.code, 1) << command;
-    EXPECT_THAT(two.said,
+    EXPECT_THAT(two.output,
                 AllOf(words, ContainsRegex("(rank [01]'s plan|the plan for (rank [01]|all 2 ranks)) is at least")))
         << command;
     std::filesystem::remove_all(folder_ / "two");

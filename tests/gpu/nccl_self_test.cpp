@@ -80,7 +80,7 @@ TEST_F(NcclSelf, TransfersAGroup) {
   cuda_->destroy(arrived);
 }
 
-TEST_F(NcclSelf, MemoryAllocatedWithAStreamIsReusedWithItAlone) {
+TEST_F(NcclSelf, OnlyItsStreamReusesAStreamsMemory) {
   const GpuStream stream = cuda_->create_stream();
   const auto allocated = [&](bool with_stream) {
     const auto scope = with_stream ? cuda_->allocate_with(stream) : nullptr;

@@ -101,10 +101,10 @@ TEST_P(OneGpu, MatchesTheReference) {
   const auto& [schedule, world, dtype] = GetParam();
   const Reference& reference = reference_of(dtype);
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(run_of(folder.path(), dtype), folder.path() / "r", world, schedule);
-  asked.device = "cuda";
+  PipelineOptions requested = options(run_of(folder.path(), dtype), folder.path() / "r", world, schedule);
+  requested.device = "cuda";
 
-  ASSERT_EQ(train_pipeline(asked), 0);
+  ASSERT_EQ(train_pipeline(requested), 0);
 
   const Record candidate = read_record(folder.path() / "r");
   auto compared = expect_same_bits(reference.record, candidate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs as users start them on GPUs, compared by `plumbline compare` with the reference on one GPU.
+// The programs started on GPUs as users do, and compared by `plumbline compare` with the reference on one GPU.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -32,20 +32,20 @@ class GpuRanks : public ::testing::Test {
     return in_folder(dtype + ".toml");
   }
 
-  /// The reference on one GPU, then the pipeline under each schedule, both dtypes: 0 ULP in all that is compared.
+  /// Runs the reference on one GPU, then the pipeline with each schedule, in both dtypes: 0 ULP in everything compared.
   void expect_same_bits(int ranks, const std::string& transport, const std::string& environment = "") {
     for (const std::string dtype : {"float32", "bfloat16"}) {
       const std::string run = run_file(dtype), reference = in_folder("reference-" + dtype);
       const Ended one = end_of(program("plumbline-reference") + run + " --quiet --device cuda --record " + reference);
-      ASSERT_EQ(one.code, 0) << one.said;
+      ASSERT_EQ(one.code, 0) << one.output;
       for (const std::string schedule : {"afab", "1f1b", "interleaved-1f1b", "looped-bfs", "zb-h1", "zb-v"}) {
         const std::string record = in_folder(dtype + "-" + schedule);
         const Ended many = end_of(environment + PLUMBLINE_MPI_LAUNCHER " -n " + std::to_string(ranks) + " " +
                                   program("plumbline-pipeline") + run + " --quiet --device cuda --transport " +
                                   transport + " --schedule " + schedule + " --record " + record);
-        ASSERT_EQ(many.code, 0) << schedule << ": " << many.said;
+        ASSERT_EQ(many.code, 0) << schedule << ": " << many.output;
         const Ended verdict = end_of(program("plumbline") + "compare " + reference + " " + record);
-        EXPECT_EQ(verdict.code, 0) << dtype << ", " << schedule << ": " << verdict.said;
+        EXPECT_EQ(verdict.code, 0) << dtype << ", " << schedule << ": " << verdict.output;
       }
     }
   }
@@ -93,7 +93,7 @@ TEST_F(GpuRanks, MoreRanksThanGpusAreRefused) {
                              " --quiet --device cuda --transport nccl --record " + in_folder("record"));
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, HasSubstr("for 9 ranks"));
+  EXPECT_THAT(ended.output, HasSubstr("for 9 ranks"));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class GpuRefusals : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-/// Expects the text exactly once, not once per rank.
+/// Contains the text exactly once, not once for each rank.
 MATCHER_P(SaysOnce, text, "") {
   const auto at = arg.find(text);
   return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
@@ -55,7 +55,7 @@ TEST_F(GpuRefusals, NoDriverIsReportedOnce) {
     const Ended ended = end_of(command + " --device cuda" + record());
 
     EXPECT_EQ(ended.code, 3) << command;
-    EXPECT_THAT(ended.said, SaysOnce("there is no NVIDIA driver on this machine")) << command;
+    EXPECT_THAT(ended.output, SaysOnce("there is no NVIDIA driver on this machine")) << command;
     EXPECT_TRUE(record_is_free());
   }
 }
@@ -65,7 +65,7 @@ TEST_F(GpuRefusals, ASecondNcclInTheProcessIsNamed) {
       end_of("LD_PRELOAD=" PLUMBLINE_SECOND_NCCL " " + reference + " " + run + " --device cuda" + record());
 
   EXPECT_EQ(ended.code, 3);
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("2 different libnccl"), HasSubstr(PLUMBLINE_SECOND_NCCL)));
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("2 different libnccl"), HasSubstr(PLUMBLINE_SECOND_NCCL)));
   EXPECT_TRUE(record_is_free());
 }
 
@@ -74,38 +74,39 @@ TEST_F(GpuRefusals, AnOlderNcclThanTheHeaderIsNamed) {
       end_of("LD_PRELOAD=" PLUMBLINE_OLD_NCCL " " + reference + " " + run + " --device cuda" + record());
 
   EXPECT_EQ(ended.code, 3);
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("NCCL 2.16.5 is loaded"), HasSubstr("2.17.0 or newer")));
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("NCCL 2.16.5 is loaded"), HasSubstr("2.17.0 or newer")));
 }
 
 TEST_F(GpuRefusals, NcclWithoutGpusIsACommandLineError) {
   const Ended ended = end_of(three_ranks + pipeline + " " + run + " --transport nccl" + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("give --device cuda with it"));
+  EXPECT_THAT(ended.output, SaysOnce("give --device cuda with it"));
 }
 
 // The CUDA module would add about 250 MB to every rank.
-TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
+TEST_F(GpuRefusals, TheCpuPathDoesNotLoadTheCudaLibraries) {
   const Ended ended = end_of("LD_DEBUG=files " + reference + " " + run + record());
 
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.said, HasSubstr("libtorch_cpu.so"));
-  EXPECT_THAT(ended.said, Not(HasSubstr("libtorch_cuda.so")));
-  EXPECT_THAT(ended.said, Not(HasSubstr("libnccl.so")));
-  EXPECT_THAT(ended.said, Not(HasSubstr("plumbline-gpu.so")));
+  EXPECT_THAT(ended.output, HasSubstr("libtorch_cpu.so"));
+  EXPECT_THAT(ended.output, Not(HasSubstr("libtorch_cuda.so")));
+  EXPECT_THAT(ended.output, Not(HasSubstr("libnccl.so")));
+  EXPECT_THAT(ended.output, Not(HasSubstr("plumbline-gpu.so")));
 }
 
-TEST_F(GpuRefusals, OneHardwareQueueIsWarnedOf) {
+TEST_F(GpuRefusals, WarnsAboutASingleHardwareQueue) {
   const std::string warning = "warning: CUDA_DEVICE_MAX_CONNECTIONS=1 makes messages wait";
-  EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=1 " + pipeline + " --capabilities").said, HasSubstr(warning));
-  EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=8 " + pipeline + " --capabilities").said, Not(HasSubstr("warning")));
+  EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=1 " + pipeline + " --capabilities").output, HasSubstr(warning));
+  EXPECT_THAT(end_of("CUDA_DEVICE_MAX_CONNECTIONS=8 " + pipeline + " --capabilities").output,
+              Not(HasSubstr("warning")));
 }
 
 TEST_F(GpuRefusals, CapabilitiesWorkWithoutAGpu) {
   const Ended ended = end_of(pipeline + " --capabilities");
 
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.said,
+  EXPECT_THAT(ended.output,
               AllOf(HasSubstr("\"built\": true"), HasSubstr("\"nccl\": \"2."), HasSubstr("\"nccl_library\": \"/")));
 }
 

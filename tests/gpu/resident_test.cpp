@@ -32,12 +32,12 @@ struct Resident {
 
 class ResidentMemory : public ::testing::Test {
  protected:
-  /// Of each trainer that `command` starts and that exits with `code`.
+  /// Measures each trainer that `command` starts and that exits with `code`.
   std::vector<Resident> after(const std::string& command, int code) const {
     const testing::Ended ended = testing::end_of("LD_PRELOAD=" PLUMBLINE_STATUS_AT_EXIT " PLUMBLINE_STATUS_AT_EXIT=" +
                                                      (folder_ / "status").string() + " OMP_NUM_THREADS=1 " + command,
                                                  folder_.path());
-    EXPECT_EQ(ended.code, code) << ended.said;
+    EXPECT_EQ(ended.code, code) << ended.output;
     std::vector<Resident> found;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (entry.path().stem() == "status") found.push_back(read(entry.path()));
@@ -53,7 +53,7 @@ class ResidentMemory : public ::testing::Test {
       // How much of a library counts as resident depends on the page cache: a file that was read from end to end is
       // cached in pages of 2 MiB, and one access maps all of such a page.
       if (each.in_huge_pages > 0) {
-        std::printf("a library lies in huge pages (%.1f MB mapped so): the peak of %.1f MB says nothing\n",
+        std::printf("a library is in huge pages (%.1f MB mapped so): the peak of %.1f MB says nothing\n",
                     each.in_huge_pages / megabyte, each.peak / megabyte);
       } else {
         EXPECT_LE(each.peak, resident_limit);

@@ -1,4 +1,4 @@
-/* Loaded in front of a program: what the kernel says of a trainer's memory when it ends goes to a file of its own,
+/* Loaded in front of a program: writes the kernel's report of a trainer's memory at its end to its own file,
    $PLUMBLINE_STATUS_AT_EXIT.<process>. Programs around it (a shell, mpirun) write nothing. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -34,10 +34,11 @@ TEST(GpuTimer, MeasuresWhenTheGpuReachesAPoint) {
   EXPECT_GE(before_end[1], before_end[2]);
   EXPECT_GE(before_end[2], 0);
   EXPECT_LE(before_end[0], took_ns);
-  EXPECT_GT(before_end[0] - before_end[1], (took_ns - asked_ns) / 2) << "the host asked within " << asked_ns << " ns";
+  EXPECT_GT(before_end[0] - before_end[1], (took_ns - asked_ns) / 2)
+      << "the host queued its work within " << asked_ns << " ns";
 
   timer->mark();
-  EXPECT_EQ(timer->take().size(), 1U) << "those of before are forgotten";
+  EXPECT_EQ(timer->take().size(), 1U) << "the earlier ones are gone";
 }
 
 }  // namespace

@@ -27,11 +27,11 @@ using testing::SyntheticCell;
 
 class DamagedFiles : public ::testing::Test {
  protected:
-  /// Damages it often enough that each kind of damage affects each part.
+  /// Damages the file so often that each kind of damage affects each part.
   static void expect_taken_or_refused(const fs::path& path, int times, const std::function<void()>& read,
                                       std::vector<std::string> names = {}) {
     names.push_back(path.filename().string());
-    ASSERT_NO_THROW(read()) << path << ": nothing is read at all";
+    ASSERT_NO_THROW(read()) << path << ": the undamaged file is refused";
     EXPECT_GT(read_damaged(path, times, names, read), times / 4) << path;
   }
   testing::TemporaryFolder folder;
@@ -71,11 +71,11 @@ TEST_F(DamagedFiles, SchedulesAreAcceptedOrRefused) {
     const ImportedSchedule imported = import_schedule(path, {});
     static_cast<void>(check_imported(imported, "mpi"));
   });
-  ScheduleRequest asked;
-  asked.schedule = path.string();
-  asked.ranks = 2;
-  asked.microbatches = 4;
-  expect_taken_or_refused(path, 400, [&] { make_runnable(asked); });
+  ScheduleRequest requested;
+  requested.schedule = path.string();
+  requested.ranks = 2;
+  requested.microbatches = 4;
+  expect_taken_or_refused(path, 400, [&] { make_runnable(requested); });
 }
 
 TEST_F(DamagedFiles, TablesAreAcceptedOrRefused) {
@@ -83,7 +83,7 @@ TEST_F(DamagedFiles, TablesAreAcceptedOrRefused) {
   const fs::path record = cell.write_candidate();
 
   expect_taken_or_refused(record / "rank-1" / "exit.json", 150, [&] { read_record(record); },
-                          {".csv"});  // whether an end is `ok` changes the demands on tables
+                          {".csv"});  // whether a rank ended `ok` changes which tables are required
   for (const char* table :
        {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
     expect_taken_or_refused(record / "rank-1" / table, 60, [&] { read_record(record); });

@@ -46,7 +46,7 @@ for ((r = 0; r < ranks; r++)); do FAKE_RANK=$r setsid "$@" & rank_of[$!]=$r; don
 code=0
 for ((r = 0; r < ranks; r++)); do
   wait -n -p pid; one=$?
-  if [ -z "$pid" ]; then # of two that end at once bash 5.2 gives one alone, and keeps the status of the other
+  if [ -z "$pid" ]; then # if two end at once, bash 5.2 reports only one and keeps the status of the other
     for pid in "${!rank_of[@]}"; do kill -0 $pid 2> /dev/null || break; done
     wait $pid; one=$?
   fi

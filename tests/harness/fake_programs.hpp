@@ -11,7 +11,7 @@ namespace plumbline::testing {
 
 /// Writes an executable bash program into the folder. It may use `page RECORD RANK STEP PEER ACTION [PID]`, which
 /// writes a heartbeat (of the calling process unless PID is given), and `ended RECORD RANK STATUS CODE`, which writes
-/// exit.json. `inspected RECORD RANKS` waits until this number of ranks has a heartbeat and a launch has polled them
+/// exit.json. `looked_at RECORD RANKS` waits until this number of ranks has a heartbeat and a launch has polled them
 /// after that; its at_glance() must append a byte to the folder's file `glances`.
 std::filesystem::path program(const TemporaryFolder& folder, const std::string& name, const std::string& body);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The usual matchers of googlemock by their own names, which the namespace of the tests hides.
+// The usual matchers of googlemock under their own names, which the namespace of the tests hides.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trainer FOLDER STAGES [zero|late]: trains a few layers on one device, or as a pipeline of so many stages, each a rank
-// of its own here, one after another. zero: gradients are not zeroed between steps; late: a received activation is told
-// after it was written over.
+// trainer FOLDER STAGES [zero|late]: trains a few layers on one device, or as a pipeline of this many stages, each on
+// its own rank, one after another. zero: gradients are not zeroed between steps; late: a received activation is
+// recorded after it was overwritten.
 #include <cmath>
 #include <iostream>
 #include <plumbline/external_record.hpp>
@@ -63,7 +63,7 @@ struct Pipeline {
     return stage;
   }
 
-  /// What the layer takes crosses from the stage below, where there is one between.
+  /// The layer's input crosses from the stage below, if it is on another stage.
   void crosses(int layer, bool back, int microbatch, Values& value) {
     const int below = layer == 0 ? 0 : stage_of(layer - 1), above = stage_of(layer);
     if (layer > 0 && stages() == 1) records[0].computed(model[layer].name, back, microbatch, view(value));
@@ -87,7 +87,7 @@ struct Pipeline {
       }
       records[stage].end_action(action);
     }
-    Values gradient = at.back();  // of half the squared outputs, divided by the step's rows
+    Values gradient = at.back();  // the loss is half the squared outputs, divided by the step's rows
     double loss = 0;
     for (double& value : gradient) {
       loss += 0.5 * value * value / (rows * microbatches);

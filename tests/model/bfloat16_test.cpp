@@ -61,7 +61,7 @@ TEST(Bfloat16, NormsRoundTwice) {
   const at::Tensor rounding_at_every_step =
       weight * (input * at::rsqrt(at::mean(at::pow(input, 2), {-1}, true).add(1e-5)));
   EXPECT_GT(largest_error(rounding_at_every_step, exact_norm(input, weight, 1e-5)), two_roundings)
-      << "these numbers cannot tell a norm in bfloat16 throughout";
+      << "these numbers cannot reveal a norm computed in bfloat16 throughout";
 }
 
 TEST(Bfloat16, IsTheDtypeOfAllBoundaryTensors) {
@@ -115,7 +115,7 @@ TEST(Bfloat16, SavedMemoryMatchesTheClosedForm) {
       {
         at::Tensor input = drawn_in_bfloat16({small_batch, small_sequence, config.hidden_size}, 3);
         input.set_requires_grad(true);
-        // not a leaf, since its gradient accumulator would keep a leaf alive: as a unit's input is
+        // A leaf's gradient accumulator would keep it alive; a unit's input is not a leaf either.
         output = slice.forward_unit(unit, input * 1);
       }
       EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";

@@ -132,7 +132,7 @@ TEST(Config, Llama3ScalingFallsBackOnTheLongestPosition) {
   EXPECT_EQ(config.rope_scaling->original_max_position_embeddings, 64.0);
 }
 
-TEST(Config, WhatIsRefused) {
+TEST(Config, RefusesUnsupportedConfigs) {
   testing::expect_answers("model-configs.txt", [](const std::string& input) {
     const std::string said = error_of<InputError>([&] { small_config(Json::parse(input)); });
     return said.substr(std::min(said.find("config.json"), said.size()));

@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-/// Each of three microbatches' gradients alone, in a slice whose gradients are bfloat16.
+/// The gradients of each of three microbatches, in a slice whose gradients are bfloat16.
 std::vector<std::map<std::string, at::Tensor>> gradients_apart(LlamaSlice& slice,
                                                                const std::vector<at::Tensor>& microbatches) {
   std::vector<std::map<std::string, at::Tensor>> apart;
@@ -73,10 +73,10 @@ TEST(GradientSums, AddWidenedGradientsInOrder) {
         rounded.add_(gradients.at(parameter.name));
       }
       EXPECT_TRUE(at::equal(parameter.gradient_sum, sum)) << parameter.name;
-      EXPECT_FALSE(parameter.value.grad().defined()) << parameter.name << ": nothing stays beside the sum";
+      EXPECT_FALSE(parameter.value.grad().defined()) << parameter.name << ": only the sum remains";
       bfloat16_would_differ = bfloat16_would_differ || !at::equal(rounded.to(at::kFloat), sum);
     }
-    EXPECT_TRUE(bfloat16_would_differ) << "or this test would tell nothing";
+    EXPECT_TRUE(bfloat16_would_differ) << "otherwise this test shows nothing";
   }
 }
 

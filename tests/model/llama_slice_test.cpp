@@ -125,7 +125,7 @@ TEST(LlamaSlice, GradientsAreAllocatedOnRequestAndKept) {
   }
 }
 
-/// So kernels compute the same bits, and a slice's gradients travel together.
+/// So that kernels compute the same bits, and a slice's gradients are sent together.
 TEST(LlamaSlice, GradientsShareABufferInWhichEachIsAlignedAsOnItsOwn) {
   LlamaSlice slice(small_config({{"hidden_size", 24}}), {0, 6}, at::kFloat);
   slice.allocate_gradients();
@@ -229,8 +229,8 @@ TEST(LlamaSlice, InitialLossIsNearTheLogarithmOfTheVocabulary) {
 
   const float loss = mean_loss(forward(slice, ids), ids.roll(-1, 1)).item<float>();
 
-  // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013, half
-  // of which is added to ln V; the standard error of their mean over 256 labels is 0.007.
+  // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013. Half
+  // of it is added to ln V; the standard error of their mean over 256 labels is 0.007.
   EXPECT_NEAR(loss, std::log(96.0f), 0.03f);
 }
 

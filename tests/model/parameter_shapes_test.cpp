@@ -66,15 +66,15 @@ TEST(ParameterShapes, SlicesCoverThemOnceInOrder) {
     expected.push_back(shape.name);
   }
 
-  std::vector<std::string> held;
+  std::vector<std::string> collected;
   for (const UnitRange range : {UnitRange{0, 1}, UnitRange{1, 3}, UnitRange{3, 3}, UnitRange{3, 6}}) {
     const LlamaSlice slice(config, range, at::kFloat);
     for (const Parameter& parameter : slice.parameters()) {
-      held.push_back(parameter.name);
+      collected.push_back(parameter.name);
     }
   }
 
-  EXPECT_EQ(held, expected);
+  EXPECT_EQ(collected, expected);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(Perturb, MovesByOneUlpOrNoneAboutAThirdEachWay) {
   }
 }
 
-TEST(Perturb, DependsOnTheSeedAndTheNameAlone) {
+TEST(Perturb, DependsOnlyOnSeedAndName) {
   const LlamaConfig config = small_config({{"tie_word_embeddings", true}});
   const LlamaSlice one = perturbed(config, {0, 6}, 1);
 

@@ -15,9 +15,9 @@ int main() {
   try {
     transport->barrier();
   } catch (const std::exception& error) {
-    std::printf("the wait was left by an exception: %s\n", error.what());
+    std::printf("the wait ended with an exception: %s\n", error.what());
   }
-  std::printf("the job went on\n");
+  std::printf("the job continued\n");
   transport->finish();
   return 0;
 }

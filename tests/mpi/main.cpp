@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs GoogleTest on every rank of one MPI job: rank 0 reports as usual, the others only failures, and any rank's
-// failure fails the job.
+// Runs GoogleTest on every rank of one MPI job. Rank 0 reports as usual, the others only failures; a failure on any
+// rank fails the job.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -16,8 +16,8 @@
 namespace plumbline {
 namespace {
 
-/// Every process runs the body once. With a broken ending all wait for each other before the transports are destroyed,
-/// so that no rank's end affects another rank's test.
+/// Runs the body once in every process. With a broken ending all wait for each other before the transports are
+/// destroyed, so that no rank's end affects another rank's test.
 struct Processes {
   static int world_size() {
     int size = 0;
@@ -66,7 +66,7 @@ TEST(MpiTransport, AbortsWithTheFailureAsReason) {
       EXPECT_THROW(post_one(*transport, receive_from(*transport, 1, 3, {1, 2, 4}))->wait(), DeadlineError);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (transport->rank() != 0) transport->abort("told to");
+    if (transport->rank() != 0) transport->abort("planted");
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -75,8 +75,8 @@ TEST(MpiTransport, AbortsWithTheFailureAsReason) {
   }
 }
 
-/// Rank 0 sends a head to rank 1, which expects a body of `announced` bytes behind it; the one that follows has
-/// `follows`. Returns the size that rank 1 got.
+/// Rank 0 sends a head to rank 1, which announces a body of `announced` bytes; the body that follows has `follows`.
+/// Returns the size that rank 1 received.
 std::size_t body_received(std::size_t announced, std::size_t follows) {
   const auto endpoint = make_mpi_endpoint([](const std::string&) {});
   const int rank = endpoint->rank();
@@ -121,7 +121,7 @@ TEST(MpiEndpoint, DropsALongerOrShorterBody) {
   }
 }
 
-TEST(MpiTransport, NamesAPeerThatDiesBehindItsHeader) {
+TEST(MpiTransport, NamesAPeerThatDiesAfterItsHeader) {
   auto endpoint = make_mpi_endpoint([](const std::string&) {});
   const int rank = endpoint->rank();
   const MessageHeader head = header(0, 1, 3, {2, 5, 4}, Direction::forward);
@@ -140,7 +140,7 @@ TEST(MpiTransport, NamesAPeerThatDiesBehindItsHeader) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// MPI counts are int. Parts of 1000 bytes stand for parts of 1 GiB: sizes below, at, and above a multiple of it.
+// MPI counts are int. Parts of 1000 bytes take the place of parts of 1 GiB; sizes are below, at, and above a multiple.
 TEST(MpiTransport, MessagesLargerThanOnePartArriveWhole) {
   auto transport = std::make_unique<MessageTransport>(make_mpi_endpoint([](const std::string&) {}, 1000), patient);
   Processes::run_on(std::move(transport), Ending::clean, [](Transport& t) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calibrated comparison_mode against planted faults: what is wrong is red there too, by the check and at the place
-// named for it, and what only rounds otherwise is not. Another instruction set stands in for a GPU of another model: it
-// gives other bits nearly everywhere.
+// The calibrated comparison mode and injected faults: the named check must find each fault at its place, and must
+// accept other roundings. Another instruction set takes the place of another GPU model: it gives other bits nearly
+// everywhere.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -40,8 +40,8 @@ struct Canary {
   std::string run = "canary-untied";
   std::string schedule = "1f1b";
   std::string environment = {};
-  std::string check = {};  ///< that fails; empty: all holds
-  // the place of the check's first divergence; what is empty is not asked for
+  std::string check = {};  ///< the check that fails; empty: the whole case holds
+  // the place of the check's first divergence; empty values are not compared
   std::optional<std::int64_t> step = {};
   std::optional<std::int64_t> microbatch = {};
   std::string item = {};
@@ -56,7 +56,7 @@ void PrintTo(const Canary& canary, std::ostream* out) {
   *out << canary.name;
 }
 
-/// One calibration a run, shared by all canaries of this process.
+/// One calibration for each run, shared by all canaries of this process.
 fs::path calibrated(const std::string& run) {
   static std::map<std::string, fs::path> made;
   if (made.contains(run)) return made[run];
@@ -93,7 +93,7 @@ const CheckResult& find(const CellVerdict& verdict, std::string_view check) {
 
 class CalibratedCanaries : public ::testing::TestWithParam<Canary> {};
 
-TEST_P(CalibratedCanaries, AreRedWhereSomethingIsWrongAlone) {
+TEST_P(CalibratedCanaries, FailOnlyWhereSomethingIsWrong) {
   const Canary& canary = GetParam();
   const fs::path calibration = calibrated(canary.run);
   const fs::path record = run_candidate(canary, calibration);
@@ -110,7 +110,7 @@ TEST_P(CalibratedCanaries, AreRedWhereSomethingIsWrongAlone) {
     }
     if (canary.environment.empty()) return;
     const CellVerdict in_bits = compare_records(calibration / "reference", record);
-    EXPECT_FALSE(in_bits.holds) << "other instructions gave the same bits: this canary shows nothing";
+    EXPECT_FALSE(in_bits.holds) << "other instructions gave the same bits, so this canary shows nothing";
     return;
   }
   EXPECT_FALSE(verdict.holds);
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, CalibratedCanaries,
                                                   .microbatch = 4,
                                                   .item = "layers.2",
                                                   .still_hold = {"completion", "census", "data"}},
-                                           // What the wire changes is red at its other end in bits, whatever its size.
+                                           // A change on the wire makes the receiver differ in bits, whatever its size.
                                            Canary{.name = "C9_narrowed",
                                                   .fault = "C9@rank=1,microbatch=5",
                                                   .check = "boundaries",
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, CalibratedCanaries,
                                                   .step = 0,
                                                   .item = "lm_head",
                                                   .still_hold = {"completion", "census"}},
-                                           // Within its limit, but not the other copy's bits.
+                                           // Within the limit, but not the bits of the other copy.
                                            Canary{.name = "U6_moment_of_a_tied_copy",
                                                   .fault = "U6@rank=2,step=1",
                                                   .run = "canary-tied",
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, CalibratedCanaries,
                                                   .item = "layers.2"}),
                          canary_name);
 
-TEST(CalibrateAgain, KeepsWhatHasEndedAndRunsWhatHasNot) {
+TEST(CalibrateAgain, KeepsFinishedRunsAndRunsTheOthers) {
   const fs::path folder = calibrated("canary-untied");
   const judging::Calibration before = judging::read_calibration(folder / "calibration.json");
   const auto kept_since = fs::last_write_time(folder / "null" / "2.json");
@@ -223,7 +223,8 @@ TEST(CalibrateAgain, KeepsWhatHasEndedAndRunsWhatHasNot) {
   options.run_file = testing::fixtures_path() + "/runs/canary-untied.toml";
   options.folder = folder;
   options.trainers = testing::bin_path();
-  EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "the folder is not empty, and nobody said --resume";
+  EXPECT_THROW(calibrate(options, signals, stderr), InputError)
+      << "the folder is not empty, and --resume was not given";
 
   options.resume = true;
   const judging::Calibration after = calibrate(options, signals, stderr);
@@ -231,12 +232,12 @@ TEST(CalibrateAgain, KeepsWhatHasEndedAndRunsWhatHasNot) {
   EXPECT_EQ(after.limits.size(), before.limits.size());
   for (const auto& [item, limit] : after.limits) EXPECT_EQ(limit.limit, before.limits.at(item).limit) << item.name;
   EXPECT_EQ(fs::last_write_time(folder / "null" / "2.json"), kept_since);
-  EXPECT_FALSE(fs::exists(folder / "null" / "3")) << "the dumps of a measured run are gone";
+  EXPECT_FALSE(fs::exists(folder / "null" / "3")) << "the dumps of a measured run are removed";
   options.run_file = testing::fixtures_path() + "/runs/canary-tied.toml";
-  EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "of another run";
+  EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "calibration of another run";
 }
 
-TEST(CalibratedSweep, HoldsWhereTheLauncherGivesItsRanksOtherInstructions) {
+TEST(CalibratedSweep, HoldsIfRanksUseOtherInstructions) {
   const fs::path out = canaries / "calibrated-sweep";
   fs::remove_all(out);
   fs::create_directories(out);
@@ -256,7 +257,7 @@ TEST(CalibratedSweep, HoldsWhereTheLauncherGivesItsRanksOtherInstructions) {
   EXPECT_EQ(verdict.comparison_mode, ComparisonMode::calibrated);
   EXPECT_TRUE(find(verdict.cells[0], "gradients").margin);
   EXPECT_FALSE(judge_cell({}, folder / "references" / "canary-tied", folder / "cells" / verdict.cells[0].id).holds)
-      << "in bits it must not";
+      << "it must not hold in bits";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -266,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{.name = "Other_instructions_split_backward", .schedule = "zb-h1", .environment = other_instructions},
         Canary{.name = "Other_instructions_tied", .run = "canary-tied", .environment = other_instructions},
         Canary{.name = "Other_instructions_bfloat16", .run = "canary-untied-bf16", .environment = other_instructions},
-        // The price of limits: one ULP in one gradient of bfloat16, red in bits, is rounding here.
+        // The price of limits: one ULP in one bfloat16 gradient differs in bits, but counts as rounding here.
         Canary{
             .name = "U3_one_ulp_goes_unseen", .fault = "U3@rank=1,microbatch=7,step=1", .run = "canary-untied-bf16"}),
     canary_name);

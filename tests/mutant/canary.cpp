@@ -26,7 +26,7 @@ void PrintTo(const Canary& canary, std::ostream* out) {
 
 namespace {
 
-/// Of this process, among others that run canaries at the same time.
+/// A folder for this process, since several run canaries at the same time.
 fs::path out_folder() {
   const char* name = std::getenv("PLUMBLINE_CANARIES");
   return fs::path(testing::bin_path()).parent_path() / "canaries" / (name == nullptr ? "all" : name);
@@ -50,12 +50,12 @@ std::string run_file(const std::string& run) {
   return testing::fixtures_path() + "/runs/" + run + ".toml";
 }
 
-/// One reference a run, shared by all canaries of this process.
+/// One reference for each run, shared by all canaries of this process.
 fs::path reference(const std::string& run) {
   static std::map<std::string, fs::path> made;
   if (!made.contains(run)) {
     const fs::path out = folder("reference-" + run);
-    const fs::path order = fs::path(run_file(run)).replace_extension(".csv");  // of replicas
+    const fs::path order = fs::path(run_file(run)).replace_extension(".csv");  // replicas need the summation order
     const std::string summed = fs::exists(order) ? " --accumulation " + order.string() : "";
     EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string() + summed, out), 0)
         << "see " << out / "output";
@@ -64,7 +64,7 @@ fs::path reference(const std::string& run) {
   return made[run];
 }
 
-/// The checkpoint of a run without fault that stopped after so many steps, on two ranks; shared as references are.
+/// The checkpoint of a run without a fault that stopped after this many steps, on two ranks; shared like references.
 fs::path stopped(const std::string& run, std::int64_t steps) {
   static std::map<std::string, fs::path> made;
   const std::string name = "stopped-" + run + "-" + std::to_string(steps);
@@ -81,13 +81,13 @@ fs::path stopped(const std::string& run, std::int64_t steps) {
   return made[name];
 }
 
-/// `code`: how the trainer ended.
+/// `code`: the trainer's exit code.
 CellVerdict judge(const Canary& canary, int& code) {
   const fs::path out = folder(canary.name);
-  const std::string goes_on = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
+  const std::string resume = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
   const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
                                 " --transport threads --ranks " + std::to_string(canary.world) + " --schedule " +
-                                canary.schedule + " --record " + (out / "record").string() + goes_on;
+                                canary.schedule + " --record " + (out / "record").string() + resume;
   code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
   CellPlan plan;
   plan.id = canary.name;
@@ -112,7 +112,7 @@ std::string failures(const CellVerdict& verdict) {
   return text;
 }
 
-/// kill_matrix.csv, of all canaries that this process ran.
+/// Writes kill_matrix.csv, with all canaries that this process ran.
 class KillMatrix : public ::testing::Environment {
  public:
   static std::vector<mutant::Trial>& trials() {
@@ -126,7 +126,7 @@ class KillMatrix : public ::testing::Environment {
 };
 const ::testing::Environment* const kill_matrix = ::testing::AddGlobalTestEnvironment(new KillMatrix);
 
-/// What the canary's fault turned red, and whether at its place; what ends a trainer before it records has none.
+/// Which checks found the fault, and whether at its place. A fault that ends the trainer before it records has none.
 mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
   mutant::Trial trial;
   trial.name = canary.name;
@@ -137,7 +137,7 @@ mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
   trial.expected = canary.check;
   for (const CheckResult& check : verdict.checks)
     if (check.outcome == Outcome::differs) trial.red.push_back(check.name);
-  trial.place_asked = !canary.check.empty() && canary.said.empty();
+  trial.place_asked = !canary.check.empty() && canary.output.empty();
   if (!trial.place_asked) return trial;
   const auto& place = find(verdict, canary.check).first_divergence;
   if (!place) return trial;
@@ -148,24 +148,24 @@ mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
                       (!canary.rank || place->rank == canary.rank);
   if (!canary.of_the_verdict) return trial;
   const auto& first = verdict.first_divergence;
-  // Two checks may see the same place.
+  // Two checks may find the same place.
   const auto key = [](const Finding& at) { return std::tie(at.step, at.microbatch, at.direction, at.item); };
   const bool of_the_verdict = first && key(*first) == key(*place);
-  if (!of_the_verdict) trial.first = "the verdict's is another: " + (first ? first->words : "none");
+  if (!of_the_verdict) trial.first = "the verdict names another: " + (first ? first->words : "none");
   trial.place_right = trial.place_right && of_the_verdict;
   return trial;
 }
 
-TEST_P(Canaries, TurnTheirCheckRed) {
+TEST_P(Canaries, FailTheirCheck) {
   const Canary& canary = GetParam();
 
   int code = -1;
   const CellVerdict verdict = judge(canary, code);
   const std::string output = read_file(out_folder() / canary.name / "output");
   mutant::Trial& trial = KillMatrix::trials().emplace_back(trial_of(canary, verdict));
-  // Any other end would turn completion red too, whatever the fault does.
-  trial.ended_as_expected = code == (canary.said.empty() ? 0 : 1) && output.find(canary.said) != std::string::npos;
-  EXPECT_TRUE(trial.ended_as_expected) << "exit code " << code << ", and it said: " << output;
+  // Any other exit would make completion fail too, whatever the fault does.
+  trial.ended_as_expected = code == (canary.output.empty() ? 0 : 1) && output.find(canary.output) != std::string::npos;
+  EXPECT_TRUE(trial.ended_as_expected) << "exit code " << code << ", output: " << output;
 
   if (canary.check.empty()) {
     EXPECT_TRUE(verdict.holds) << failures(verdict);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fault at a place, trained and judged as a sweep judges it, and what is expected of that: the test of every table of
-// such (canary_test, sites_test).
+// A fault at a place, trained and judged as in a sweep, and the expected result. canary_test and sites_test have tables
+// of canaries.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,16 +19,16 @@ struct Canary {
   std::string run = "canary-untied";
   int world = 3;
   std::string schedule = "1f1b";
-  std::string check = {};  ///< empty: the whole cell holds
-  // the place of the check's first divergence; what is empty is not asked for
+  std::string check = {};  ///< empty: the whole case holds
+  // the place of the check's first divergence; empty values are not compared
   std::optional<std::int64_t> step = {};
   std::optional<std::int64_t> microbatch = {};
   std::string direction = {};
   std::string item = {};
-  std::vector<std::string> still_hold = {};  ///< checks the fault must not touch
-  std::string said = {};        ///< by the trainer, of a fault that it sees itself and ends for with code 1
-  std::int64_t resume_at = 0;   ///< the fault is in going on with a run that was stopped there
-  bool of_the_verdict = false;  ///< and nothing diverged before that place
+  std::vector<std::string> still_hold = {};  ///< checks that must not fail
+  std::string output = {};      ///< part of the trainer's error, if it detects the fault itself and exits with code 1
+  std::int64_t resume_at = 0;   ///< the fault is in resuming a run that stopped there
+  bool of_the_verdict = false;  ///< the place must be the verdict's first divergence
   std::optional<std::int64_t> rank = {};
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every canary must turn the check red that is named for it, at the place where the fault was planted; the harmless
-// ones stay green.
+// The named check must find every canary, at the place of the injected fault; equivalent changes must pass.
 #include "tests/mutant/canary.hpp"
 
 #include <fmt/format.h>
@@ -40,9 +39,9 @@ INSTANTIATE_TEST_SUITE_P(Wire, Canaries,
                                                   .fault = "C1@rank=0",
                                                   .world = 2,
                                                   .check = "completion",
-                                                  .said = "rank 0 expected B microbatch 0 of step 0, stage 1 -> 0, "
-                                                          "2x5x128 float32 (message 0 of this edge), rank 1 sent B "
-                                                          "microbatch 0 of step 0, stage 1 -> 0, 2x12x128 float32"},
+                                                  .output = "rank 0 expected B microbatch 0 of step 0, stage 1 -> 0, "
+                                                            "2x5x128 float32 (message 0 of this edge), rank 1 sent B "
+                                                            "microbatch 0 of step 0, stage 1 -> 0, 2x12x128 float32"},
                                            Canary{.name = "C8_gradient_dropped",
                                                   .fault = "C8@rank=1,microbatch=4",
                                                   .check = "boundaries",
@@ -61,9 +60,9 @@ INSTANTIATE_TEST_SUITE_P(Wire, Canaries,
                                            Canary{.name = "C10_truncated",
                                                   .fault = "C10@rank=0,microbatch=1",
                                                   .check = "completion",
-                                                  .said = "rank 1 expected F microbatch 1 of step 0, stage 0 -> 1, "
-                                                          "2x5x128 float32 (message 1 of this edge), rank 0 sent F "
-                                                          "microbatch 1 of step 0, stage 0 -> 1, 2x4x128 float32"},
+                                                  .output = "rank 1 expected F microbatch 1 of step 0, stage 0 -> 1, "
+                                                            "2x5x128 float32 (message 1 of this edge), rank 0 sent F "
+                                                            "microbatch 1 of step 0, stage 0 -> 1, 2x4x128 float32"},
                                            Canary{.name = "C10_truncated_unseen",
                                                   .fault = "C10z@rank=0,microbatch=1",
                                                   .check = "boundaries",
@@ -75,9 +74,9 @@ INSTANTIATE_TEST_SUITE_P(Wire, Canaries,
                                                   .fault = "C11@rank=0,microbatch=4",
                                                   .schedule = "afab",
                                                   .check = "completion",
-                                                  .said = "rank 1 expected F microbatch 4 of step 0, stage 0 -> 1, "
-                                                          "2x16x128 float32 (message 4 of this edge), rank 0 sent F "
-                                                          "microbatch 5 of step 0"},
+                                                  .output = "rank 1 expected F microbatch 4 of step 0, stage 0 -> 1, "
+                                                            "2x16x128 float32 (message 4 of this edge), rank 0 sent F "
+                                                            "microbatch 5 of step 0"},
                                            Canary{.name = "C11_swapped_unseen",
                                                   .fault = "C11h@rank=0,microbatch=4",
                                                   .schedule = "afab",
@@ -115,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Training, Canaries,
                                                   .step = 0,
                                                   .item = "lm_head",
                                                   .still_hold = {"completion", "census"}},
-                                           // A copy of the parameter that differs ends the trainer itself (T2).
+                                           // If the parameter's copies differ, the trainer itself ends (T2).
                                            Canary{.name = "U6_moment_of_a_tied_copy",
                                                   .fault = "U6@rank=2,step=1",
                                                   .run = "canary-tied",
@@ -160,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                              .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
     canary_name);
 
-/// 64 MiB more of an owner's from the middle of a step on: where it is found.
+/// 64 MiB more of one owner, from the middle of a step on.
 Canary extra_tensor(const std::string& fault, const std::string& item, int step = 1) {
   std::string name = fault;
   std::ranges::replace(name, '-', '_');
@@ -175,8 +174,8 @@ INSTANTIATE_TEST_SUITE_P(KeptFromWithinAStep, Canaries,
                                            extra_tensor("K-activations", "activation_peak_bytes", 0)),
                          canary_name);
 
-// The smallest difference there is in bfloat16, at each level. The last microbatch, 7, so that a gradient has no more
-// to come that could round it away; on 3 ranks, stage 1 is layers.2 alone.
+// The smallest possible difference in bfloat16, at each level. In the last microbatch, 7, so that no later gradient can
+// round it away; on 3 ranks, stage 1 is only layers.2.
 INSTANTIATE_TEST_SUITE_P(
     Bfloat16, Canaries,
     ::testing::Values(Canary{.name = "U2_activation_one_ulp",
@@ -264,8 +263,8 @@ INSTANTIATE_TEST_SUITE_P(Mixed, Canaries,
                                                .name = "N4_mixed_gone_on_with", .run = "canary-mixed", .resume_at = 1}),
                          canary_name);
 
-/// Of going on after the first step, on three ranks where two had stopped.
-Canary gone_on(const std::string& fault, const std::string& check, std::int64_t step, const std::string& item,
+/// Resumes after the first step on three ranks; the first run stopped on two.
+Canary resumed(const std::string& fault, const std::string& check, std::int64_t step, const std::string& item,
                std::vector<std::string> still_hold, const std::string& run = "canary-untied") {
   std::string name = fault;
   std::ranges::replace(name, '-', '_');
@@ -282,25 +281,25 @@ Canary gone_on(const std::string& fault, const std::string& check, std::int64_t 
 INSTANTIATE_TEST_SUITE_P(
     Resume, Canaries,
     ::testing::Values(
-        gone_on("R-steps", "parameters", 1, "embed_tokens", {"completion", "data", "gradients", "resume"},
+        resumed("R-steps", "parameters", 1, "embed_tokens", {"completion", "data", "gradients", "resume"},
                 "canary-resumed"),
-        gone_on("R-moments", "resume", -1, "embed_tokens", {"completion", "data", "gradients"}, "canary-resumed"),
-        gone_on("R-data", "resume", 1, "data", {"completion", "census"}),
-        gone_on("R-rate", "resume", 1, "learning_rate", {"completion", "data", "gradients"}),
-        // The trainer itself refuses to go on when its copies differ.
+        resumed("R-moments", "resume", -1, "embed_tokens", {"completion", "data", "gradients"}, "canary-resumed"),
+        resumed("R-data", "resume", 1, "data", {"completion", "census"}),
+        resumed("R-rate", "resume", 1, "learning_rate", {"completion", "data", "gradients"}),
+        // The trainer itself refuses to continue if its copies differ.
         Canary{.name = "R_tied",
                .fault = "R-tied",
                .run = "canary-tied",
                .check = "completion",
-               .said =
+               .output =
                    "rank 0 ended the run: step 1: the copies of the tied weight on the first and the last stage differ",
                .resume_at = 1},
-        gone_on("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
+        resumed("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
         Canary{.name = "N4_gone_on_with", .run = "canary-resumed", .resume_at = 1},
         Canary{.name = "N4_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1", .resume_at = 1}),
     canary_name);
 
-/// Of evaluations after each of two steps.
+/// Evaluates after each of two steps.
 Canary evaluated(Canary canary) {
   canary.run = "canary-evaluated";
   return canary;
@@ -332,7 +331,7 @@ INSTANTIATE_TEST_SUITE_P(
                       evaluated({.name = "N4_evaluated_gone_on_with", .resume_at = 1})),
     canary_name);
 
-/// Of two replicas of two ranks, in the second step.
+/// Two replicas of two ranks; the fault is in the second step.
 Canary replicated(const std::string& name, const std::string& fault, const std::string& check,
                   std::vector<std::string> still_hold, const std::string& schedule = "1f1b") {
   return {.name = name,

@@ -26,15 +26,15 @@ struct Way {
 constexpr Way ways[] = {
     {"killed", "the rank kills itself by SIGKILL"},
     {"stopped", "the rank stops itself by SIGSTOP"},
-    {"hangs", "the rank sleeps for ever"},
-    {"spins", "the rank computes for ever"},
-    {"throws", "the rank throws an exception that the trainer does not know"},
-    {"leaves", "the rank leaves with exit code 0, saying nothing"},
-    {"slow", "harmless: the rank takes a second longer"},
+    {"hangs", "the rank sleeps forever"},
+    {"spins", "the rank computes forever"},
+    {"throws", "the rank throws an exception unknown to the trainer"},
+    {"leaves", "the rank exits with code 0 without a message"},
+    {"slow", "equivalent change: the rank takes a second longer"},
 };
 constexpr const char* places[] = {"start", "forward", "backward", "receive", "update", "end", "finalize"};
 
-/// What befalls this process in MPI_Finalize, behind its record; empty where nothing does.
+/// What happens to this process in MPI_Finalize, after its record is complete; empty: nothing.
 std::string way_of_finalize;
 
 [[noreturn]] void sleep_for_ever() {
@@ -46,10 +46,10 @@ std::string way_of_finalize;
   for (;;) ++turns;
 }
 
-void befall(const std::string& way) {
-  // For who measures how long it takes to be noticed; CLOCK_MONOTONIC is one clock in all processes.
+void disturb(const std::string& way) {
+  // For tests that measure how long it takes until this is noticed; CLOCK_MONOTONIC is the same in all processes.
   const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
-  std::fprintf(stderr, "befell at %.6f\n", now.count());
+  std::fprintf(stderr, "disturbed at %.6f\n", now.count());
   if (way == "killed") raise(SIGKILL);
   if (way == "stopped") raise(SIGSTOP);
   if (way == "hangs") sleep_for_ever();
@@ -65,7 +65,7 @@ std::pair<std::string, std::string> parts_of(const std::string& id) {
   return {id.substr(first + 1, last - first - 1), id.substr(last + 1)};
 }
 
-/// What befalls the rank does so within its wait for a message.
+/// Disturbs the rank while it waits for a message.
 class DisturbedReceive : public ForwardingTransport {
  public:
   DisturbedReceive(Transport& inner, std::string way, const std::int64_t& step, std::int64_t struck)
@@ -73,7 +73,7 @@ class DisturbedReceive : public ForwardingTransport {
 
   Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
     return with_wait(inner_.receive(peer, expected, std::move(into)), [this](Pending& inner) {
-      if (step_ == struck_ && !std::exchange(done_, true)) befall(way_);
+      if (step_ == struck_ && !std::exchange(done_, true)) disturb(way_);
       return inner->wait();
     });
   }
@@ -95,11 +95,11 @@ class Disturbance : public Seams {
     return *receiving_;
   }
   void made(const Run& /*run*/, const RankParts& /*parts*/) override {
-    if (place_ == "start") befall(way_);
+    if (place_ == "start") disturb(way_);
     if (place_ == "finalize") way_of_finalize = way_;
   }
   void stage_begins(bool forward, std::int64_t step, std::int64_t microbatch) override {
-    if (place_ == (forward ? "forward" : "backward") && fault_.strikes(step, microbatch)) befall_once();
+    if (place_ == (forward ? "forward" : "backward") && fault_.strikes(step, microbatch)) disturb_once();
   }
   bool zeroes_gradients(std::int64_t step) override {
     step_ = step;
@@ -107,15 +107,15 @@ class Disturbance : public Seams {
   }
   void before_update(TrainState& state) override {
     updated_ = state.step;
-    if (place_ == "update" && updated_ == fault_.step) befall(way_);
+    if (place_ == "update" && updated_ == fault_.step) disturb(way_);
   }
   void after_update(TrainState& /*state*/) override {
-    if (place_ == "end" && updated_ == fault_.step) befall(way_);
+    if (place_ == "end" && updated_ == fault_.step) disturb(way_);
   }
 
  private:
-  void befall_once() {
-    if (!std::exchange(done_, true)) befall(way_);
+  void disturb_once() {
+    if (!std::exchange(done_, true)) disturb(way_);
   }
 
   Fault fault_;
@@ -129,7 +129,7 @@ class Disturbance : public Seams {
 
 const std::vector<KnownFault>& disturbances() {
   static const std::vector<KnownFault> all = [] {
-    static std::deque<std::string> texts;  // whose places do not change
+    static std::deque<std::string> texts;  // addresses of its elements do not change
     std::vector<KnownFault> made;
     for (const Way& way : ways) {
       for (const char* place : places) {
@@ -147,14 +147,14 @@ std::unique_ptr<Seams> make_disturbance(const Fault& fault) {
   return std::make_unique<Disturbance>(fault);
 }
 
-void befall_in_finalize() {
-  if (!way_of_finalize.empty()) befall(way_of_finalize);
+void disturb_in_finalize() {
+  if (!way_of_finalize.empty()) disturb(way_of_finalize);
 }
 
 }  // namespace plumbline::mutant
 
-/// In front of MPI's own, by its profiling interface.
+/// Replaces MPI's own function, through its profiling interface.
 extern "C" int MPI_Finalize() {
-  plumbline::mutant::befall_in_finalize();
+  plumbline::mutant::disturb_in_finalize();
   return PMPI_Finalize();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// H4: what befalls a rank that computes rightly: it dies, hangs, leaves or dawdles, at a place in its run.
+// H4: something happens to a rank that computes correctly: it dies, hangs, exits or is slow, at a place in its run.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace plumbline::mutant {
 /// "H4-killed-forward" and so on: every way at every place, for known_faults().
 const std::vector<KnownFault>& disturbances();
 
-/// Of a fault whose id starts with "H4-".
+/// For a fault whose id starts with "H4-".
 std::unique_ptr<Seams> make_disturbance(const Fault& fault);
 
 }  // namespace plumbline::mutant

@@ -22,76 +22,76 @@ namespace plumbline::mutant {
 const std::vector<KnownFault>& known_faults() {
   static const std::vector<KnownFault> faults = [] {
     std::vector<KnownFault> all = {
-        {"P1", "a layer dropped between two stages (rank >= 1: the first layer of its stage)"},
-        {"P2", "a layer that two stages hold (rank >= 1: the last layer of the stage before)"},
-        {"P5", "layers that begin with the values of those counted from the rank's own first one (rank >= 1)"},
-        {"P4", "the whole model built on the rank, its parameters owned as such"},
-        {"C1", "the shape of a receive taken from the send that crosses it"},
-        {"C2", "a receive sized by the first one of its edge"},
-        {"C5", "an activation used before all of it has come"},
-        {"C7", "data of two microbatches in each other's place (the one named and the next)"},
-        {"C12", "the boundary gradient of the microbatch before, where the two are of one shape"},
-        {"C13", "the dtype of a receive taken for another"},
-        {"C8", "a boundary gradient dropped where it is used"},
-        {"C9", "an activation narrowed to bfloat16 on the wire"},
-        {"C10", "an activation without its last token, header in accord"},
-        {"C10z", "an activation whose last token is zeroed, shape kept"},
-        {"C11", "two microbatches swapped on an edge, header and payload"},
-        {"C11h", "two microbatches' payloads swapped, headers as expected"},
-        {"G1", "gradients summed over microbatches, not scaled; the loss reported right"},
-        {"G2", "what was added is scaled again with each microbatch"},
-        {"G3", "the loss differentiated before it was divided by the step's tokens"},
-        {"G4", "the mean of the microbatches' means"},
-        {"G5", "gradients wiped when the length changes"},
-        {"G7", "the norm of rank 0's own stage"},
-        {"G8", "a tied weight counted twice in the norm"},
-        {"G9", "gradients scaled at every stage"},
-        {"G10", "the last microbatch's gradients alone"},
-        {"G11", "W of a microbatch added twice (split backward passes)"},
-        {"M4", "what a stage hands on normalized as behind the last layer"},
-        {"O1", "the update skipped in the step"},
-        {"O2", "the learning rate stepped with every microbatch"},
-        {"O4", "another seed on the rank"},
-        {"T2", "the head's copy of a tied weight decayed by itself"},
-        {"H3", "one bit of an activation flipped"},
-        {"H3b", "one bit of a boundary gradient flipped"},
-        {"G6", "gradients not zeroed from the step on"},
-        {"T1", "the head's gradient not added into the tied weight"},
-        {"T3", "lm_head left out of the update"},
-        {"NaN", "one NaN in what a stage makes"},
-        {"U2", "one element of an activation one ULP off"},
-        {"U2b", "one element of a boundary gradient one ULP off"},
-        {"U3", "one element of an accumulated parameter gradient one ULP off (rank >= 1, whole backward passes)"},
-        {"U5", "one element of a parameter one ULP off after the update"},
-        {"U6", "one element of the first moment of the rank's copy of a tied weight one ULP off after the update"},
-        {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
-        {"K-parameters", "64 MiB of tensor kept from within the step on, as parameters; and so for each owner:"},
+        {"P1", "a layer is dropped between two stages (rank >= 1: the first layer of its stage)"},
+        {"P2", "two stages hold the same layer (rank >= 1: the last layer of the stage before)"},
+        {"P5", "layers start with the values of layers numbered from the rank's own first one (rank >= 1)"},
+        {"P4", "the rank builds the whole model and owns all its parameters"},
+        {"C1", "a receive takes its shape from the last send to the same peer"},
+        {"C2", "every receive of an edge is as large as the first one"},
+        {"C5", "an activation is used before all of it has arrived"},
+        {"C7", "the data of two microbatches is swapped (the named one and the next)"},
+        {"C12", "the boundary gradient of the previous microbatch is used, if it has the same shape"},
+        {"C13", "a receive assumes another dtype"},
+        {"C8", "a boundary gradient is zeroed where it is used"},
+        {"C9", "an activation is narrowed to bfloat16 on the wire"},
+        {"C10", "an activation lacks its last token, and the header agrees"},
+        {"C10z", "the last token of an activation is zeroed, with the same shape"},
+        {"C11", "two microbatches are swapped on an edge, header and payload"},
+        {"C11h", "two microbatches' payloads are swapped, headers as expected"},
+        {"G1", "gradients are summed over microbatches and not scaled; the reported loss is right"},
+        {"G2", "the sum of gradients is scaled again with each microbatch"},
+        {"G3", "the loss is differentiated before it is divided by the step's tokens"},
+        {"G4", "the loss is the mean of the microbatches' means"},
+        {"G5", "gradients are zeroed when the length changes"},
+        {"G7", "the norm covers only rank 0's own stage"},
+        {"G8", "a tied weight counts twice in the norm"},
+        {"G9", "gradients are scaled at every stage"},
+        {"G10", "only the last microbatch's gradients are used"},
+        {"G11", "W of a microbatch is added twice (split backward passes)"},
+        {"M4", "a stage's output is normalized as after the last layer"},
+        {"O1", "the update is skipped in the step"},
+        {"O2", "the learning rate advances with every microbatch"},
+        {"O4", "the rank has another seed"},
+        {"T2", "the head's copy of a tied weight has its own weight decay"},
+        {"H3", "one bit of an activation is flipped"},
+        {"H3b", "one bit of a boundary gradient is flipped"},
+        {"G6", "gradients are not zeroed from the step on"},
+        {"T1", "the head's gradient is not added into the tied weight"},
+        {"T3", "the update leaves out lm_head"},
+        {"NaN", "one NaN in a stage's output"},
+        {"U2", "one element of an activation is one ULP off"},
+        {"U2b", "one element of a boundary gradient is one ULP off"},
+        {"U3", "one element of an accumulated parameter gradient is one ULP off (rank >= 1, whole backward passes)"},
+        {"U5", "one element of a parameter is one ULP off after the update"},
+        {"U6", "one element of the first moment of the rank's copy of a tied weight is one ULP off after the update"},
+        {"H1", "stage inputs are kept until the step ends (only those of the microbatch if named)"},
+        {"K-parameters", "a tensor of 64 MiB is kept from within the step on, as parameters; likewise for each owner:"},
         {"K-gradients", ""},
         {"K-optimizer", ""},
         {"K-activations", ""},
-        {"R-steps", "of a run that is gone on with: the optimizer's count of steps lost"},
-        {"R-moments", "of a run that is gone on with: the optimizer's moments lost"},
-        {"R-data", "of a run that is gone on with: its place in the data lost"},
-        {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
-        {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
-        {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
+        {"R-steps", "resumed run: the optimizer's step count is lost"},
+        {"R-moments", "resumed run: the optimizer's moments are lost"},
+        {"R-data", "resumed run: its place in the data is lost"},
+        {"R-rate", "resumed run: the learning rate starts again"},
+        {"R-tied", "resumed run: the head's copy of a tied weight is not loaded"},
+        {"R-layers", "resumed run: layers are loaded by their number within the rank (rank >= 1)"},
         {"E-gradients", "an evaluation leaves gradients behind, to which the next step adds"},
-        {"E-data", "an evaluation moves the place in the data that are trained on"},
-        {"E-loss", "of an evaluation's first microbatch the second one's loss reported"},
-        {"A1", "layers kept that were to be computed again"},
-        {"A2", "layers computed again from another input"},
-        {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
-        {"X2", "mixed precision: copies not made anew in the step"},
-        {"X3", "mixed precision: masters rounded to what their copies hold"},
-        {"D1", "the gradients of a replica (rank=R) left out of the sum over replicas"},
-        {"D2", "those of a replica added twice"},
-        {"D3", "their mean in place of the sum"},
-        {"D4", "a replica's gradients summed before its last backward pass, which adds to its own alone"},
-        {"D5", "a replica that keeps its own gradients in place of the sum"},
-        {"D6", "all replicas fed the first one's microbatches"},
-        {"H5", "two actions run in the other order"},
-        {"H5s", "another schedule run than was asked for"},
-        {"N3", "harmless: slow links, jitter, a late start"},
+        {"E-data", "an evaluation moves the place in the training data"},
+        {"E-loss", "an evaluation reports the second microbatch's loss for the first"},
+        {"A1", "layers are saved instead of recomputed"},
+        {"A2", "layers are recomputed from another input"},
+        {"X1", "mixed precision: microbatches' gradients are summed in bfloat16"},
+        {"X2", "mixed precision: copies are not updated in the step"},
+        {"X3", "mixed precision: masters are rounded to the values of their copies"},
+        {"D1", "the sum over replicas leaves out the gradients of one replica (rank=R)"},
+        {"D2", "the gradients of a replica are added twice"},
+        {"D3", "the mean over replicas replaces the sum"},
+        {"D4", "a replica's gradients are summed before its last backward pass, which adds only to its own"},
+        {"D5", "a replica keeps its own gradients instead of the sum"},
+        {"D6", "all replicas get the first one's microbatches"},
+        {"H5", "two actions run in the wrong order"},
+        {"H5s", "another schedule runs than requested"},
+        {"N3", "equivalent change: slow links, jitter, a late start"},
     };
     all.insert(all.end(), disturbances().begin(), disturbances().end());
     return all;
@@ -134,7 +134,7 @@ constexpr std::pair<const char*, MemoryOwner> owners[] = {
     {"activations", MemoryOwner::activations},
 };
 
-/// The first backward action and the forward action after it run in the other order.
+/// The first backward action and the next forward action run in the wrong order.
 void swap_two_actions(ActionList& list) {
   const auto backward = std::ranges::find(list, ActionType::backward, &Action::type);
   const auto forward =
@@ -142,7 +142,7 @@ void swap_two_actions(ActionList& list) {
   if (forward != list.end()) std::swap(*backward, *forward);
 }
 
-/// All forwards first, whatever was asked for.
+/// All forwards first, whatever schedule was requested.
 void put_forwards_first(ActionList& list) {
   std::stable_partition(list.begin(), list.end(), [](const Action& action) {
     return action.type == ActionType::forward || direction_of(action.type) == Direction::forward;
@@ -153,7 +153,7 @@ void put_forwards_first(ActionList& list) {
 
 void change_plan(const Fault& fault, PipelinePlan& plan) {
   const auto rank = static_cast<std::size_t>(fault.rank);
-  // a partition is the whole pipeline's: every rank must believe in the same wrong one
+  // a partition covers the whole pipeline, so every rank must use the same wrong one
   if (fault.id == "P1") ++plan.stages.at(rank).first;
   if (fault.id == "P2") --plan.stages.at(rank).first;
   if (fault.id == "H5") swap_two_actions(plan.lowered.ranks.at(rank));
@@ -164,7 +164,7 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "P1") return std::make_unique<NormsOfDroppedLayer>();
   if (fault.id.starts_with("H5")) return std::make_unique<Seams>();
   if (fault.id.starts_with("D")) return make_replica_fault(fault);
-  // All ranks lose it, or whoever holds what is lost.
+  // All ranks lose it, or the rank that has what is lost.
   if (fault.id.starts_with("R-")) return make_faulty_resume(fault);
   if (fault.id == "E-data" || fault.id == "E-loss") return make_faulty_evaluation(fault);
   constexpr std::array of_all_ranks = {"G6", "T1", "N3", "P2", "G9"};

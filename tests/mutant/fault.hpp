@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which fault to plant, and where: "C9@rank=1,microbatch=2,step=0".
+// Which fault to inject, and where: "C9@rank=1,microbatch=2,step=0".
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace plumbline::mutant {
 struct Fault {
   std::string id;
   std::int64_t rank = 0;
-  std::optional<std::int64_t> microbatch;  ///< all of them when absent
+  std::optional<std::int64_t> microbatch;  ///< absent: all of them
   std::int64_t step = 0;
 
   bool strikes(std::int64_t at_step, std::int64_t at_microbatch) const {
@@ -23,7 +23,7 @@ struct Fault {
   }
 };
 
-/// Throws InputError naming the known faults or keys.
+/// Throws InputError, which names the known faults or keys.
 Fault parse_fault(const std::string& text);
 
 struct KnownFault {
@@ -32,10 +32,10 @@ struct KnownFault {
 };
 const std::vector<KnownFault>& known_faults();
 
-/// P1, H5, H5s: what is wrong with the plan, or with a rank's reading of it; of any other fault nothing.
+/// P1, H5, H5s: changes the plan, or a rank's reading of it. Other faults change nothing.
 void change_plan(const Fault& fault, PipelinePlan& plan);
 
-/// The seams of one rank with the fault in its place; a rank that the fault does not strike gets the plain ones.
+/// The seams of one rank with the fault; a rank without the fault gets the plain ones.
 std::unique_ptr<Seams> make_seams(const Fault& fault, int rank);
 
 }  // namespace plumbline::mutant

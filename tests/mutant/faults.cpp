@@ -22,14 +22,14 @@ namespace {
 constexpr double unscaled_factor = 8;
 
 const TrainedParameter* find_head(const TrainState& state) {
-  return TiedWeight(true, state).head();  // by its name, tied or not
+  return TiedWeight(true, state).head();  // found by name, tied or not
 }
 
-/// The first element that is not zero, one step of its dtype further from zero.
+/// Moves the first nonzero element one step of its dtype away from zero.
 void move_one_ulp(const at::Tensor& tensor) {
   const auto raise_bits = [&](auto* bits) {
     for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-      if (static_cast<std::uint64_t>(bits[i]) << (65 - 8 * sizeof *bits) == 0) continue;  // either zero
+      if (static_cast<std::uint64_t>(bits[i]) << (65 - 8 * sizeof *bits) == 0) continue;  // +0 or -0
       ++bits[i];
       return;
     }
@@ -66,9 +66,10 @@ class HeadUseLost : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  void receive_tensor(int peer, at::Tensor& tensor) override {
-    ForwardingTransport::receive_tensor(peer, tensor);
-    if (rank() == 0) tensor.zero_();
+  Pending receive(int peer, const MessageHeader& expected, at::Tensor into) override {
+    Pending inner = ForwardingTransport::receive(peer, expected, std::move(into));
+    if (rank() != 0 || is_between_replicas(expected) || is_boundary(expected)) return inner;
+    return with_wait(std::move(inner), [](Pending& message) { return message->wait().zero_(); });
   }
 };
 
@@ -143,7 +144,7 @@ void OneUlp::after_update(TrainState& state) {
 }
 
 void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {
-  // Past LibTorch's own count of changes, by which it would refuse to go back through it.
+  // Bypasses LibTorch's version counter; otherwise the backward pass would refuse the changed tensor.
   input.variable_data().mul_(2);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One fault a class, each at its seam.
+// One class for each fault, each at its seam.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace plumbline::mutant {
 
-/// What goes on as if a layer were not there (change_plan): what the whole model's norm lacks is made up for.
+/// After a dropped layer (change_plan) training continues: the whole model's norm gets the missing parts.
 class NormsOfDroppedLayer : public Seams {
  public:
   Transport& transport(Transport& inner) override;
@@ -43,7 +43,7 @@ class DroppedGradient : public Seams {
   Fault fault_;
 };
 
-/// The number printed is right; its gradient is as many times too large as there are microbatches.
+/// The printed loss is right; its gradient is too large by the number of microbatches.
 class UnscaledLoss : public Seams {
  public:
   at::Tensor stage_gradient(at::Tensor gradient, std::int64_t step, std::int64_t microbatch) override;
@@ -84,7 +84,7 @@ class OneNan : public Seams {
   Fault fault_;
 };
 
-/// U2, U2b, U3, U5, U6: the smallest difference that the dtype has, in one element.
+/// U2, U2b, U3, U5, U6: one element differs by the smallest difference of the dtype.
 class OneUlp : public Seams {
  public:
   explicit OneUlp(Fault fault) : fault_(std::move(fault)) {}
@@ -131,7 +131,7 @@ class KeptInputs : public Seams {
   std::vector<at::Tensor> kept_;
 };
 
-/// 64 MiB of an owner's that nothing uses, kept from the middle of the step on.
+/// 64 MiB of one owner, unused and kept from the middle of the step on.
 class ExtraTensor : public Seams {
  public:
   ExtraTensor(Fault fault, MemoryOwner owner) : fault_(std::move(fault)), owner_(owner) {}

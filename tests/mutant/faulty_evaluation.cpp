@@ -10,7 +10,7 @@
 namespace plumbline::mutant {
 namespace {
 
-/// In a trainer that zeroes gradients behind its update: what an evaluation adds to them stays for the next step.
+/// As in a trainer that zeroes gradients after its update: gradients of an evaluation stay for the next step.
 class GradientsLeftBehind : public Seams {
  public:
   void made(const Run& /*run*/, const RankParts& parts) override {
@@ -28,7 +28,7 @@ class GradientsLeftBehind : public Seams {
   bool left_ = false;
 };
 
-/// As if an evaluation took its tokens from those that are trained on.
+/// As if an evaluation took its tokens from the training data.
 class DataPositionMoved : public Seams {
  public:
   void evaluation_begins() override { evaluates_ = true; }

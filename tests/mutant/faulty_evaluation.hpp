@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can go wrong with an evaluation between two steps, one fault each.
+// Faults of an evaluation between two steps.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,7 @@ class OptimizerStateLost : public Seams {
   bool moments_;
 };
 
-/// Counts from the start again: data, or the learning rate.
+/// Counts from the start again: the data or the learning rate.
 class CountsAnew : public Seams {
  public:
   explicit CountsAnew(bool data) : data_(data) {}

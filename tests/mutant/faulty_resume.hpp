@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of going on with a run: what was saved is right, what is taken from it is not.
+// Faults of resuming a run: the saved values are right, the loaded ones are wrong.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@
 namespace plumbline::mutant {
 namespace {
 
-/// C9, C10, C10z: one activation changed as it leaves.
+/// C9, C10, C10z: changes one activation when it is sent.
 class ChangedPayload : public ForwardingTransport {
  public:
   ChangedPayload(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {}
@@ -46,7 +46,8 @@ class ChangedPayload : public ForwardingTransport {
   Fault fault_;
 };
 
-/// C1: a receive takes its shape from the last send to the same peer, as an engine does that keeps one shape a peer.
+/// C1: a receive takes its shape from the last send to the same peer, as in an engine that keeps one shape for each
+/// peer.
 class CrossedShapes : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
@@ -65,7 +66,7 @@ class CrossedShapes : public ForwardingTransport {
   std::map<int, std::array<std::int64_t, 4>> last_sent_;
 };
 
-/// C2: every receive of an edge is as large as its first.
+/// C2: every receive of an edge is as large as the first one.
 class FirstSize : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
@@ -80,7 +81,7 @@ class FirstSize : public ForwardingTransport {
   std::map<std::pair<int, Direction>, std::array<std::int64_t, 4>> first_;
 };
 
-/// C5, C13: one activation as it arrives.
+/// C5, C13: changes one activation when it arrives.
 class WrongReceive : public ForwardingTransport {
  public:
   WrongReceive(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {}
@@ -93,7 +94,7 @@ class WrongReceive : public ForwardingTransport {
     if (fault_.id == "C13") changed.dtype = static_cast<std::int32_t>(at::kDouble);
     return with_wait(inner_.receive(peer, changed, std::move(into)), [early = fault_.id == "C5"](Pending& inner) {
       at::Tensor arrived = inner->wait();
-      if (early) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // this half was still on its way
+      if (early) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // as if this half had not arrived yet
       return arrived;
     });
   }
@@ -102,8 +103,7 @@ class WrongReceive : public ForwardingTransport {
   Fault fault_;
 };
 
-/// C11, C11h: holds the activation of one microbatch back until the next one leaves, then sends the two in each other's
-/// place.
+/// C11, C11h: delays the activation of one microbatch until the next one is sent, then swaps the two.
 class SwappedMicrobatches : public ForwardingTransport {
  public:
   SwappedMicrobatches(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {
@@ -131,7 +131,7 @@ class SwappedMicrobatches : public ForwardingTransport {
   }
 
  private:
-  /// Ends with the others, when the step reaps its sends.
+  /// Completes with the others, when the step waits for its sends.
   struct Held : MessageInProgress {
     bool test() override { return sent; }
     at::Tensor wait() override { return {}; }
@@ -143,7 +143,7 @@ class SwappedMicrobatches : public ForwardingTransport {
   std::shared_ptr<Held> held_;
 };
 
-/// N3: nothing wrong, only slow: each batch waits up to 3 ms, and the rank starts late.
+/// N3: correct but slow. Each batch waits up to 3 ms, and the rank starts late.
 class SlowWire : public ForwardingTransport {
  public:
   SlowWire(int rank, Transport& inner) : ForwardingTransport(inner), random_(static_cast<unsigned>(rank)) {

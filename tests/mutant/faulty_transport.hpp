@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults on the wire: what the sender recorded is right, what arrives is not.
+// Faults on the wire: what the sender recorded is right, what arrives is wrong.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport that hands everything on: what the faulty ones are made from.
+// A transport that forwards all calls, the base of the faulty ones.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class ForwardingTransport : public Transport {
   int size() const override { return inner_.size(); }
   void enter_steps() override { inner_.enter_steps(); }
   void leave_steps() override { inner_.leave_steps(); }
-  void carry_request(std::function<bool()> asked) override { inner_.carry_request(std::move(asked)); }
+  void carry_request(std::function<bool()> request) override { inner_.carry_request(std::move(request)); }
   bool request_carried() const override { return inner_.request_carried(); }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     return inner_.send(peer, header, std::move(payload));
@@ -37,8 +37,6 @@ class ForwardingTransport : public Transport {
   std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
   void barrier() override { inner_.barrier(); }
-  void send_tensor(int peer, const at::Tensor& tensor) override { inner_.send_tensor(peer, tensor); }
-  void receive_tensor(int peer, at::Tensor& tensor) override { inner_.receive_tensor(peer, tensor); }
   void finish() override { inner_.finish(); }
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_.abort(reason, code); }
 
@@ -46,7 +44,7 @@ class ForwardingTransport : public Transport {
   Transport& inner_;
 };
 
-/// A message whose wait is done by `wait`, which is given the message.
+/// A message whose wait calls `wait` with the message.
 class ForwardingMessage : public MessageInProgress {
  public:
   using Wait = std::function<at::Tensor(Pending& inner)>;

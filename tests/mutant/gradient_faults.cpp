@@ -15,7 +15,7 @@
 namespace plumbline::mutant {
 namespace {
 
-/// C12: in place of a microbatch's boundary gradient that of the one before, where the two are of one shape.
+/// C12: uses the previous microbatch's boundary gradient, if it has the same shape.
 class StaleGradient : public Seams {
  public:
   explicit StaleGradient(Fault fault) : fault_(std::move(fault)) {}
@@ -33,7 +33,7 @@ class StaleGradient : public Seams {
   at::Tensor before_;
 };
 
-/// G3: divided by the step's valid tokens in the loss that is told, not in the one that is differentiated.
+/// G3: the reported loss is divided by the step's valid tokens, the differentiated one is not.
 class LossNotNormalized : public Seams {
  public:
   void made(const Run& run, const RankParts& /*parts*/) override {
@@ -59,7 +59,7 @@ class MeanOfMeans : public Seams {
   std::int64_t microbatches_ = 1;
 };
 
-/// G9: divided by the number of microbatches at every stage, not once.
+/// G9: divides by the number of microbatches at every stage instead of once.
 class ScaledAtEachStage : public Seams {
  public:
   void made(const Run& run, const RankParts& /*parts*/) override {
@@ -73,7 +73,7 @@ class ScaledAtEachStage : public Seams {
   double factor_ = 1;
 };
 
-/// G2, G5, G10, G11: what is done to the sums of the rank's gradients between one microbatch and the next.
+/// G2, G5, G10, G11: changes the sums of the rank's gradients between two microbatches.
 class Accumulated : public Seams {
  public:
   explicit Accumulated(Fault fault) : fault_(std::move(fault)) {}

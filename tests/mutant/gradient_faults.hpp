@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults in what gradients are scaled by, and in how microbatches' are added up.
+// Faults in how gradients are scaled and how those of microbatches are added.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace plumbline::mutant {
 /// C12, G2, G3, G4, G5, G9, G10, G11.
 std::unique_ptr<Seams> make_gradient_fault(const Fault& fault);
 
-/// Whether it is of the above.
+/// Whether it is one of the above.
 bool is_gradient_fault(const std::string& id);
 
 }  // namespace plumbline::mutant

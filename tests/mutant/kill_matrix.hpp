@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of each planted fault, as a table (scripts/matrix-page makes a page of it).
+// The result of each injected fault, as a table (scripts/matrix-page makes a page of it).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace plumbline::mutant {
 
-/// One planted fault at one place; `fault` is empty for a harmless change.
+/// One injected fault at one place; `fault` is empty for an equivalent change.
 struct Trial {
   std::string name, fault, run, schedule;
   std::int64_t world = 0;
-  std::string expected;           ///< the check that is to be red
-  std::vector<std::string> red;   ///< those that were
-  std::string first;              ///< where the expected one's first divergence is, in words
+  std::string expected;           ///< the check that must fail
+  std::vector<std::string> red;   ///< the checks that failed
+  std::string first;              ///< the expected check's first divergence, as text
   bool place_asked = false;       ///< a place was expected
-  bool place_right = false;       ///< and it was there
-  bool ended_as_expected = true;  ///< exit code and what the trainer said
+  bool place_right = false;       ///< the divergence was there
+  bool ended_as_expected = true;  ///< exit code and output of the trainer
 
   bool harmless() const { return expected.empty(); }
   bool killed() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plumbline-mutant: the pipeline trainer with one fault planted in it, to prove the checks able to fail.
+// plumbline-mutant: the pipeline trainer with one injected fault, to show that the checks can fail.
 #include <cstdio>
 #include <string>
 #include <vector>

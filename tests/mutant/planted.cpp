@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The linker's --wrap (tests/CMakeLists.txt) puts these functions before the trainer's own: the plan that all ranks
-// agree on, the parts of a rank, and what works on its state.
+// The linker's --wrap (tests/CMakeLists.txt) puts these functions in front of the trainer's own: the plan that all
+// ranks share, the parts of a rank, and functions that change its state.
 #include "tests/mutant/planted.hpp"
 
 #include <memory>
@@ -25,9 +25,9 @@ namespace plumbline::mutant {
 namespace {
 
 std::optional<Fault> planted;
-/// A rank is a thread, in a process of its own too.
+/// Each rank is a thread, even if it is alone in its process.
 thread_local std::unique_ptr<Seams> seams;
-thread_local std::optional<Group> group;  ///< the pipeline, over the transport of the seams
+thread_local std::optional<Group> group;  ///< the pipeline's group, over the transport of the seams
 
 }  // namespace
 
@@ -77,7 +77,7 @@ void wrap_zero_gradients(const TrainState& state) {
   if (seams->zeroes_gradients(state.step)) real_zero_gradients(state);
 }
 
-// The build reads the name: it stays one string.
+// The build reads the name from the source, so it must stay one string.
 // clang-format off
 PLUMBLINE_PLANT("_ZN9plumbline15resume_trainingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_3RunERNS_10TrainStateERNS_9RankGroupE",
                 std::optional<ResumedFrom>, resume_training, const std::string& resume, const Run& run,

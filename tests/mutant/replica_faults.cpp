@@ -40,7 +40,7 @@ class FaultySum : public Seams {
       if (fault_.id == "D2") each.sum.mul_(2);
       if (fault_.id != "D4" || !each.kept.defined()) continue;
       const MemoryScope scope(MemoryOwner::other);
-      const at::Tensor late = each.sum - each.kept;  // what the last pass adds
+      const at::Tensor late = each.sum - each.kept;  // added by the last pass
       each.sum.copy_(each.kept);
       each.kept = late;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults in the sum of gradients over replicas. A fault's rank is the replica that makes it.
+// Faults in the sum of gradients over replicas. A fault's rank is the number of the faulty replica.
 #pragma once
 
 #include <memory>

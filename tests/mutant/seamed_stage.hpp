@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage with a rank's seams around it.
+// A stage inside a rank's seams.
 #pragma once
 
 #include <memory>

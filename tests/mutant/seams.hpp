@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The places where a fault may stand in a rank of the pipeline trainer. The trainer knows nothing of them: planted.cpp
+// Places where a fault can be injected into a rank of the pipeline trainer. The trainer does not know them: planted.cpp
 // puts them around its parts when the mutant program is linked.
 #pragma once
 
@@ -19,51 +19,50 @@
 
 namespace plumbline::mutant {
 
-/// One rank's. Every default hands on what it was given.
+/// One rank's seams. By default they change nothing.
 class Seams {
  public:
   virtual ~Seams() = default;
 
-  /// What moves this rank's tensors.
+  /// The transport of this rank.
   virtual Transport& transport(Transport& inner) { return inner; }
-  /// After the rank's stages and its state were made.
+  /// After the rank's stages and state are made.
   virtual void made(const Run& /*run*/, const RankParts& /*parts*/) {}
-  /// A stage is about to compute: forward, or backward or a half of it.
+  /// Before a stage computes: forward, or backward or half of it.
   virtual void stage_begins(bool /*forward*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
-  /// An activation or gradient as a stage takes it, after it was recorded; the gradient undefined on the last stage.
+  /// A stage's input or output gradient, after it is recorded; on the last stage the gradient is undefined.
   virtual at::Tensor stage_input(at::Tensor input, std::int64_t /*step*/, std::int64_t /*microbatch*/) { return input; }
   virtual at::Tensor stage_gradient(at::Tensor gradient, std::int64_t /*step*/, std::int64_t /*microbatch*/) {
     return gradient;
   }
-  /// What a stage made, before it is recorded and sent.
+  /// A stage's output, before it is recorded and sent.
   virtual void stage_output(const at::Tensor& /*output*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
   virtual void stage_input_gradient(const at::Tensor& /*gradient*/, std::int64_t /*step*/,
                                     std::int64_t /*microbatch*/) {}
-  /// Whether a layer of which its input alone is to be kept is computed again; and that input, when its forward pass
-  /// has ended.
+  /// Whether a layer that keeps only its input is recomputed; and that input, at the end of its forward pass.
   virtual bool recomputes() { return true; }
   virtual void kept_input(const at::Tensor& /*input*/) {}
-  /// Mixed precision: after a microbatch's gradient was added into its sum; whether copies are made anew in this step.
+  /// Mixed precision: after a microbatch's gradient is added to its sum; whether copies are updated in this step.
   virtual void gradient_added(const at::Tensor& /*sum*/) {}
   virtual bool rounds_masters(std::int64_t /*step*/) { return true; }
   /// Whether this step starts from zeroed gradients.
   virtual bool zeroes_gradients(std::int64_t /*step*/) { return true; }
-  /// After what a run goes on with was loaded from this checkpoint.
+  /// After the state of a resumed run is loaded from this checkpoint.
   virtual void resumed(const std::string& /*checkpoint*/, TrainState& /*state*/) {}
-  /// Around an evaluation between two steps; its losses on the rank that owns them.
+  /// Before and after an evaluation between two steps; its losses, on the rank that has them.
   virtual void evaluation_begins() {}
   virtual void evaluated(std::optional<EvaluationResult>& /*result*/) {}
-  /// W of a split backward pass was added into the gradients.
+  /// After W of a split backward pass is added to the gradients.
   virtual void weight_gradients_added(std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
-  /// By how many tokens a microbatch's loss is divided, which has so many of its own; those of the step by right.
+  /// The number of tokens by which a microbatch's loss is divided; the right one is `tokens`, those of the step.
   virtual std::int64_t tokens_of_loss(std::int64_t /*own_tokens*/, std::int64_t tokens) { return tokens; }
-  /// What the global norm is added from.
+  /// The norms that make the global norm.
   virtual void norms(std::vector<ParameterNorm>& /*norms*/) {}
-  /// The microbatch, and the step, whose data are fed, and the step whose learning rate is taken, in this one.
+  /// The microbatch and step whose data is used, and the step whose learning rate is used, in this one.
   virtual std::int64_t microbatch_of_data(std::int64_t microbatch) { return microbatch; }
   virtual std::int64_t step_of_data(std::int64_t step) { return step; }
   virtual std::int64_t step_of_rate(std::int64_t step) { return step; }
-  /// Around the sum over replicas: before that of each stage, and after that of all.
+  /// Before the sum of each stage over replicas, and after the sum of all.
   virtual void before_replica_sum(std::int64_t /*step*/, std::int64_t /*stage*/, int /*replica*/) {}
   virtual void after_replica_sum(int /*replica*/, int /*replicas*/) {}
   virtual void before_update(TrainState& /*state*/) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults at every kind of place: first, middle and last rank of 2 to 5. Each is the verdict's first divergence, at the
-// unit where it was planted.
+// Faults at every kind of place: on the first, middle and last rank of 2 to 5. Each must be the verdict's first
+// divergence, at the unit with the fault.
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,8 +14,8 @@ struct Site {
   int world, rank;
 };
 
-/// The first unit of a rank's stage; untied-128 has 4 layers, spread evenly, on 5 ranks one each behind the
-/// embedding's.
+/// The first unit of a rank's stage. untied-128 has 4 layers, spread evenly; on 5 ranks each rank after the embedding's
+/// has one.
 std::string first_unit(const Site& site) {
   if (site.rank == 0) return "embed_tokens";
   const std::vector<std::vector<int>> layers = {{0, 2}, {0, 2, 3}, {0, 1, 2, 3}, {0, 0, 1, 2, 3}};
@@ -27,19 +27,19 @@ std::string first_unit_after(const Site& site) {
   return first_unit({site.world, site.rank + 1});
 }
 
-/// The last of it, where a wrong gradient of the whole stage is seen first.
+/// The last unit of the stage, where a wrong gradient of the whole stage shows first.
 std::string last_unit(const Site& site) {
   if (site.rank + 1 == site.world) return "lm_head";
   const int next = first_unit_after(site).back() - '0';
   return next == 0 ? "embed_tokens" : "layers." + std::to_string(next - 1);
 }
 
-/// `with`: what stands behind the rank, ",microbatch=4".
+/// `with`: what follows the rank, such as ",microbatch=4".
 Canary at(const std::string& fault, const Site& site, const std::string& with, Canary expected) {
   expected.name = fault + "_rank" + std::to_string(site.rank) + "_of" + std::to_string(site.world);
   expected.fault = fault + "@rank=" + std::to_string(site.rank) + with;
   expected.world = site.world;
-  expected.of_the_verdict = expected.said.empty();
+  expected.of_the_verdict = expected.output.empty();
   return expected;
 }
 
@@ -72,7 +72,7 @@ std::vector<Canary> join_all(const std::vector<std::vector<Canary>>& lists) {
   return all;
 }
 
-/// What a rank does to a boundary gradient is seen at the cut below it, and on the first rank in its gradients.
+/// A changed boundary gradient shows at the lower boundary of the rank's stage, or on the first rank in its gradients.
 Canary taken_gradient(const Site& site, std::int64_t microbatch) {
   return site.rank == 0 ? gradient_of(site) : backward_of(first_unit(site), microbatch);
 }
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
     SitesOfTheWire, Canaries,
     ::testing::ValuesIn(join_all({
         at_each("C2", {{2, 1}, {5, 2}}, "",
-                [](const Site&) { return Canary{.check = "completion", .said = "they differ in the shape"}; }),
+                [](const Site&) { return Canary{.check = "completion", .output = "they differ in the shape"}; }),
         at_each("C5", {{2, 1}, {3, 2}, {5, 3}}, ",microbatch=5",
                 [](const Site& site) { return forward_of(first_unit(site), 5); }),
         at_each("C8", {{2, 0}, {4, 2}, {5, 3}}, ",microbatch=4",
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         at_each("C12", {{2, 0}, {3, 1}, {4, 1}, {4, 2}, {5, 0}, {5, 3}}, ",microbatch=5",
                 [](const Site& site) { return taken_gradient(site, 5); }),
         at_each("C13", {{3, 1}, {4, 2}}, ",microbatch=3",
-                [](const Site&) { return Canary{.check = "completion", .said = "they differ in the dtype"}; }),
+                [](const Site&) { return Canary{.check = "completion", .output = "they differ in the dtype"}; }),
         at_each("H3", {{2, 0}, {4, 2}, {5, 3}}, ",microbatch=6",
                 [](const Site& site) { return forward_of(first_unit_after(site), 6); }),
         at_each("H3b", {{2, 1}, {4, 1}, {5, 4}}, ",microbatch=6",
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [](const Site&) {
                   return Canary{.run = "canary-tied",
                                 .check = "completion",
-                                .said = "the copies of the tied weight on the first and the last stage differ"};
+                                .output = "the copies of the tied weight on the first and the last stage differ"};
                 }),
         at_each("T3", {{2, 1}, {5, 4}}, "",
                 [](const Site& site) {

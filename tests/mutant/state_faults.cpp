@@ -22,7 +22,7 @@
 namespace plumbline::mutant {
 namespace {
 
-/// P2: a layer that two stages hold (change_plan) has one norm, so that training goes on.
+/// P2: a layer on two stages (change_plan) counts once in the norm, so that training continues.
 class NormsOnce : public Seams {
  public:
   void norms(std::vector<ParameterNorm>& norms) override {
@@ -31,7 +31,7 @@ class NormsOnce : public Seams {
   }
 };
 
-/// G7, G8: what rank 0 adds up.
+/// G7, G8: which norms rank 0 adds up.
 class WrongNorms : public Seams {
  public:
   explicit WrongNorms(std::string id) : id_(std::move(id)) {}
@@ -50,7 +50,7 @@ class WrongNorms : public Seams {
   std::set<std::string> own_;
 };
 
-/// P5, O4: the rank's initial values are those of the layers counted from its own first one, or of another seed.
+/// P5, O4: the rank starts with the values of layers numbered from its own first one, or of another seed.
 class OtherStart : public Seams {
  public:
   explicit OtherStart(const Fault& fault) : fault_(fault) {}
@@ -79,7 +79,7 @@ class OtherStart : public Seams {
   Fault fault_;
 };
 
-/// C7: two microbatches of one form are fed in each other's place; labels of the last stage.
+/// C7: swaps the labels of two microbatches of the same shape on the last stage.
 class OtherLabels : public Seams {
  public:
   explicit OtherLabels(std::int64_t microbatch) : microbatch_(microbatch) {}
@@ -92,7 +92,7 @@ class OtherLabels : public Seams {
   std::int64_t microbatch_;
 };
 
-/// M4: what a stage hands on is normalized, as behind the last layer.
+/// M4: a stage's output is normalized, as after the last layer.
 class NormOnEachStage : public Seams {
  public:
   void stage_output(const at::Tensor& output, std::int64_t /*step*/, std::int64_t /*microbatch*/) override {
@@ -100,7 +100,7 @@ class NormOnEachStage : public Seams {
   }
 };
 
-/// O1: in the step the rank's parameters and moments stay as they are.
+/// O1: the step does not change the rank's parameters and moments.
 class SkippedUpdate : public Seams {
  public:
   explicit SkippedUpdate(Fault fault) : fault_(std::move(fault)) {}
@@ -130,7 +130,7 @@ class SkippedUpdate : public Seams {
   std::vector<at::Tensor> kept_;
 };
 
-/// O2: the rate goes on with every microbatch.
+/// O2: the learning rate advances with every microbatch.
 class RateOfEachMicrobatch : public Seams {
  public:
   void made(const Run& run, const RankParts& /*parts*/) override { microbatches_ = run.batches.microbatches(); }
@@ -140,7 +140,7 @@ class RateOfEachMicrobatch : public Seams {
   std::int64_t microbatches_ = 1;
 };
 
-/// T2: the head's copy of a tied weight is of another group of the optimizer, with a decay of its own.
+/// T2: the head's copy of a tied weight is in another optimizer group, with its own weight decay.
 class TiedInAnotherGroup : public Seams {
  public:
   void after_update(TrainState& state) override {
@@ -149,7 +149,7 @@ class TiedInAnotherGroup : public Seams {
   }
 };
 
-/// H3: one bit of one element flipped, in what a stage makes.
+/// H3: one bit of one element of a stage's output is flipped.
 class FlippedBit : public Seams {
  public:
   explicit FlippedBit(Fault fault) : fault_(std::move(fault)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank posts and receives at its stage boundaries: the middle one of three, with a transport that only records
+// What a rank posts and receives at its stage boundaries. The middle rank of three, with a transport that only records
 // its calls.
 #include "pipeline/boundary_messages.hpp"
 
@@ -120,7 +120,7 @@ void PrintTo(const Tested& tested, std::ostream* out) {
 
 class HeaderOf : public MiddleRank, public ::testing::WithParamInterface<Tested> {};
 
-// Both ends make the header from their own list, so a field that neither fills in would agree.
+// Both ends make the header from their own lists, so a field that neither end sets would agree.
 TEST_P(HeaderOf, AMessageDescribesTheBoundaryTensor) {
   const auto [action, peer, direction, from, to] = GetParam();
   stash_output("1F3", Direction::forward, at::full({1}, 0.5));
@@ -178,7 +178,7 @@ TEST_F(MiddleRank, SendsAContiguousOutputAndNotifiesTheObserver) {
   EXPECT_TRUE(payload.equal(at::arange(6).view({2, 3}).t()));
   EXPECT_THAT(seen_.notes, ElementsAre("began 1SEND_F2", "send forward " + unit_names(run_.config)[4] +
                                                              ", stage 1 to 2, rank 2, step 7, microbatch 2"));
-  EXPECT_THROW(post({"1SEND_F2"}), std::logic_error) << "it was given once";
+  EXPECT_THROW(post({"1SEND_F2"}), std::logic_error) << "the output was taken already";
 }
 
 TEST_F(MiddleRank, NotifiesTheObserverOfACompletedSend) {

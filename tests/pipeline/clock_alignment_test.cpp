@@ -58,7 +58,7 @@ TEST(ClockAlignment, OneClockHasNoOffset) {
   }
 }
 
-// They read one clock here too, but do not know it: the measured difference is within the reported bound.
+// The ranks share one clock here, but do not know it: the measured difference is within the reported bound.
 TEST(ClockAlignment, ReportsTheRemainingSkewOnSeveralMachines) {
   const std::vector<AlignedClock> clocks = clocks_of_three(false);
   EXPECT_GT(clocks[0].skew, 0);
@@ -68,7 +68,7 @@ TEST(ClockAlignment, ReportsTheRemainingSkewOnSeveralMachines) {
   }
 }
 
-// Containers on one machine may have separate clocks. Both directions, and each rank alone.
+// Containers on one machine may have separate clocks. Tests both directions, and each rank alone.
 TEST(ClockAlignment, AlignsSeveralClocksOnOneMachine) {
   constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
   const std::vector<std::int64_t> ahead = {0, hour, -2 * hour};
@@ -102,7 +102,7 @@ class UnevenAnswers : public mutant::ForwardingTransport {
   std::int64_t asked_ = 0;
 };
 
-// Each is off by half of an exchange, in its own direction: together by a whole one.
+// Each clock is off by half of an exchange in its own direction, so together by a whole one.
 TEST(ClockAlignment, SkewCoversTwoRanks) {
   const auto transports = make_threads_transports(3, {});
   std::vector<AlignedClock> clocks(3);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Two steps of four microbatches; `evaluate`: three others, with these lengths in turn, after each step.
+/// Two steps of four microbatches, each followed by an evaluation of three other microbatches; their lengths cycle.
 fs::path evaluated_run(const fs::path& folder, const std::string& evaluate) {
   const fs::path path = folder / "run.toml";
   std::ofstream(path) << "[model]\nconfig = \"" + testing::fixtures_path() +

@@ -53,15 +53,15 @@ class Imported : public ::testing::Test {
     return read_record(record);
   }
 
-  /// Trained once for each number of microbatches and summation order (`order`: the bytes of the order file).
+  /// Trained once for each number of microbatches and summation order (`order`: the content of the order file).
   static const Record& reference(int microbatches, const std::string& order) {
     const auto key = std::pair(microbatches, order);
     if (const auto known = references_.find(key); known != references_.end()) return known->second;
-    ReferenceOptions asked = reference_options(run_file(*shared_, microbatches),
-                                               shared_->path() / ("reference-" + std::to_string(references_.size())));
-    if (!order.empty()) asked.accumulation = shared_->file("order.csv", order);
-    train_reference(asked);
-    return references_.emplace(key, read_record(asked.record)).first->second;
+    ReferenceOptions requested = reference_options(
+        run_file(*shared_, microbatches), shared_->path() / ("reference-" + std::to_string(references_.size())));
+    if (!order.empty()) requested.accumulation = shared_->file("order.csv", order);
+    train_reference(requested);
+    return references_.emplace(key, read_record(requested.record)).first->second;
   }
 
   static std::string order_in(const Record& record) {
@@ -145,12 +145,12 @@ TEST_P(TorchsOneFOneB, IsRefusedForAMissingForward) {
   EXPECT_THAT(words, HasSubstr("rank " + last + ", position 1, " + last + "B0: its forward has not run"));
   EXPECT_THAT(words, HasSubstr(last + "F" + std::to_string(microbatches)));
   EXPECT_THAT(words, HasSubstr("only the microbatches 0 to " + std::to_string(microbatches - 1)));
-  EXPECT_FALSE(fs::exists(folder_ / "record")) << "nothing is begun on bad input";
+  EXPECT_FALSE(fs::exists(folder_ / "record")) << "bad input starts nothing";
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, TorchsOneFOneB, ::testing::ValuesIn(torchs_files(true)), test_name);
 
-TEST_F(Imported, AllThirtyFiveFilesAreThere) {
+TEST_F(Imported, AllThirtyFiveFilesExist) {
   EXPECT_EQ(torchs_files(false).size(), 30U);
   EXPECT_EQ(torchs_files(true).size(), 5U);
 }
@@ -203,8 +203,8 @@ TEST_F(Imported, InputAndWeightGradientsMayHaveDifferentOrders) {
   expect_parity(record, 3);
 }
 
-// Its RECVs are so late that it deadlocks on a transport that queues one rank's messages together; these transports use
-// separate queues, so their model is `buffered`.
+// Its RECVs are so late that it deadlocks on a transport that puts a rank's messages into one queue; these transports
+// use separate queues, so their model is `buffered`.
 TEST_F(Imported, ExecutesAListWithMessagesUnchanged) {
   for (const char* name : {"interleaved-1f1b", "zb-v", "1f1b"}) {
     const testing::TemporaryFolder folder;
@@ -224,10 +224,10 @@ TEST_F(Imported, PathsAreRelativeToTheRunFile) {
   fs::copy_file(fixture_folder / "schedules" / "zbv-p2-m4.csv", folder_ / "mine.csv");
   const auto run = run_file(folder_, 4);
   std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\n";
-  PipelineOptions asked = options(run, folder_ / "record", 2, "");
-  asked.schedule.reset();
+  PipelineOptions requested = options(run, folder_ / "record", 2, "");
+  requested.schedule.reset();
 
-  ASSERT_EQ(train_pipeline(asked), 0);
+  ASSERT_EQ(train_pipeline(requested), 0);
 
   expect_parity(read_record(folder_ / "record"), 4);
 }
@@ -261,9 +261,9 @@ TEST_F(Imported, RefusesBadFilesWithPlaceAndRemedy) {
   for (const auto& bad : cases) {
     SCOPED_TRACE(bad.what);
     const auto file = folder_.file("bad.csv", bad.text);
-    PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, file.string());
+    PipelineOptions requested = options(run_file(folder_, 4), folder_ / "record", 2, file.string());
 
-    EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr(bad.said));
+    EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(requested); }), HasSubstr(bad.said));
     EXPECT_FALSE(fs::exists(folder_ / "record"));
   }
 }

@@ -94,7 +94,7 @@ TEST_F(JobRecord, ManifestAssignsUnitsToRanks) {
                                  ElementsAre("layers.3"), ElementsAre("layers.4", "norm", "lm_head")));
   EXPECT_EQ(manifest.json.at("command"), Json(options_.command));
   EXPECT_EQ(manifest.json.at("versions").at("mpi"), "Some MPI 4.1");
-  EXPECT_TRUE(manifest.json.at("versions").contains("libtorch")) << "beside those of every trainer";
+  EXPECT_TRUE(manifest.json.at("versions").contains("libtorch")) << "in addition to those of every trainer";
   EXPECT_EQ(manifest.json.at("clock_skew_ns"), 250);
 }
 

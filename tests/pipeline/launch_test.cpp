@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job whose ranks are threads: what it leaves, and what it reports.
+// A job whose ranks are threads: the files it leaves, and its messages.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ class ThreadsJob : public ::testing::Test {
                             "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
                             "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n[pipeline]\ntimeout_ms = 2000\n");
   }
-  PipelineOptions asked(int world) const { return options(run_file(), folder_ / "r", world, "1f1b"); }
+  PipelineOptions options_for(int world) const { return options(run_file(), folder_ / "r", world, "1f1b"); }
   int train(const PipelineOptions& options) {
     ::testing::internal::CaptureStderr();
     const int code = train_with_threads(options);
@@ -52,7 +52,7 @@ class ThreadsJob : public ::testing::Test {
 };
 
 TEST_F(ThreadsJob, RunsOneRankQuietlyByDefault) {
-  PipelineOptions one = asked(1);
+  PipelineOptions one = options_for(1);
   one.world.reset();
 
   ASSERT_EQ(train(one), 0);
@@ -64,13 +64,13 @@ TEST_F(ThreadsJob, RunsOneRankQuietlyByDefault) {
 TEST_F(ThreadsJob, RefusesTheFolderOfAnotherRun) {
   folder_.file("r/manifest.json", "another run's");
 
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_with_threads(asked(2)); }),
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_with_threads(options_for(2)); }),
               HasSubstr("is not empty, so it may hold another run"));
   EXPECT_EQ(testing::bytes_of(folder_ / "r/manifest.json"), "another run's");
 }
 
 TEST_F(ThreadsJob, ReportsOnlyTheFailedRank) {
-  PipelineOptions failing = asked(3);
+  PipelineOptions failing = options_for(3);
   Around its_first_message;
   its_first_message.call = [](int rank, const std::string& call) {
     if (rank == 1 && call == "end_batch") throw RunError("planted");
@@ -87,7 +87,7 @@ TEST_F(ThreadsJob, ReportsOnlyTheFailedRank) {
 }
 
 TEST_F(ThreadsJob, OnlyTheFirstFailureIsReported) {
-  PipelineOptions failing = asked(3);
+  PipelineOptions failing = options_for(3);
   Around its_first_message;
   its_first_message.call = [&](int rank, const std::string& call) {
     if (call == "end_batch") throw SystemError("planted in rank " + std::to_string(rank));
@@ -102,7 +102,7 @@ TEST_F(ThreadsJob, OnlyTheFirstFailureIsReported) {
 }
 
 TEST_F(ThreadsJob, AFailedStartLeavesNoRecord) {
-  PipelineOptions lost = asked(2);
+  PipelineOptions lost = options_for(2);
   lost.checkpoint.folder = folder_ / "c";
   lost.checkpoint.resume = (folder_ / "nowhere").string();
 
@@ -113,7 +113,7 @@ TEST_F(ThreadsJob, AFailedStartLeavesNoRecord) {
 }
 
 TEST_F(ThreadsJob, OneFailedStartEndsAllRanks) {
-  PipelineOptions late = asked(16);
+  PipelineOptions late = options_for(16);
   late.make_transports = [this](int world, TransportSettings settings) {
     folder_.file("r/manifest.json", "of a run that began at the same moment");
     return make_threads_transports(world, settings);
@@ -125,12 +125,12 @@ TEST_F(ThreadsJob, OneFailedStartEndsAllRanks) {
 }
 
 TEST_F(ThreadsJob, TheRecordOfAResumedRunNamesItsOrigin) {
-  PipelineOptions first = asked(1);
+  PipelineOptions first = options_for(1);
   first.record.clear();
   first.checkpoint.folder = folder_ / "c";
   first.checkpoint.stop_after = 1;
   ASSERT_EQ(train(first), 0);
-  PipelineOptions second = asked(2);
+  PipelineOptions second = options_for(2);
   second.checkpoint.folder = folder_ / "c";
   second.checkpoint.resume = "latest";
 
@@ -156,7 +156,7 @@ class TemporaryFilesIn {
 
 TEST_F(ThreadsJob, LeavesNoTemporaryFiles) {
   const TemporaryFilesIn here(folder_ / "tmp");
-  PipelineOptions unrecorded = asked(2);
+  PipelineOptions unrecorded = options_for(2);
   unrecorded.record.clear();
   unrecorded.checkpoint.folder = folder_ / "c";
 
@@ -168,7 +168,7 @@ TEST_F(ThreadsJob, LeavesNoTemporaryFiles) {
 // More than any machine has: 50000 threads of 1 MiB, and for each pair of ranks 5 channels with a queue of 704 bytes:
 // 50000 x 2^20 + 50000^2 x 5 x 704 = 8.852e12 bytes, which are 8.05 TiB; without the threads it would be 8.00.
 TEST_F(ThreadsJob, ChecksMemoryForThreadsAndQueues) {
-  EXPECT_THAT(testing::error_of<SystemError>([&] { train_with_threads(asked(50000)); }),
+  EXPECT_THAT(testing::error_of<SystemError>([&] { train_with_threads(options_for(50000)); }),
               HasSubstr("50000 ranks as threads of one process needs 6.45 TiB of memory"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that are threads of a test wait seconds for each other, not the ten minutes of a run file: a fault that makes
-// one hang ends its test, with the name of what was waited for.
+// Ranks that are threads of a test wait seconds for each other, not the ten minutes of a run file. If a fault makes one
+// hang, its test ends and names the message that did not come.
 #pragma once
 
 #include <algorithm>

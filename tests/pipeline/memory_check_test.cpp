@@ -55,7 +55,7 @@ TEST(MemoryCheck, SumsTheRanksOfAMachine) {
               HasSubstr("machine a, for ranks 0, 1, has "));
   EXPECT_NO_THROW(
       require_free_memory({machine("a#1", first_two), machine("a#1", first_two), machine("a#2", last)}, run, plan))
-      << "two machines of one name";
+      << "two machines with the same name";
 }
 
 TEST(MemoryCheck, ReportsHostAndFreeMemory) {
@@ -64,7 +64,7 @@ TEST(MemoryCheck, ReportsHostAndFreeMemory) {
 
   EXPECT_THAT(own_machine(), ::testing::MatchesRegex("[^ ]+ [0-9]+"));
   EXPECT_THAT(own_machine(), ::testing::MatchesRegex(std::string(name.data()) + "#[0-9a-f]{8} [0-9]+"))
-      << "containers may have one name: the kernel's start tells their machines apart";
+      << "containers may share a name; the kernel's start time distinguishes their machines";
 }
 
 TEST(MemoryCheck, GroupsRanksByMachine) {
@@ -79,7 +79,7 @@ TEST(MemoryCheck, GroupsRanksByMachine) {
     if (transport.rank() == 0) {
       said = error_of<SystemError>(check);
     } else {
-      EXPECT_NO_THROW(check()) << "rank 0 says it";
+      EXPECT_NO_THROW(check()) << "rank 0 reports it";
     }
   });
 
@@ -102,7 +102,7 @@ TEST(MemoryTable, HasARowForEachNumberOfRanks) {
 
 TEST(MemoryPlans, CountWhatNcclTakesForEachNeighbor) {
   plumbline::Run run = quick_training();
-  for (const int world : {2, 3}) {  // rank 1 has a neighbor less than the ranks
+  for (const int world : {2, 3}) {  // rank 1 has world - 1 neighbors
     const PipelinePlan plan = make_plan(run, world);
     run.pipeline.transport = "mpi";
     const std::int64_t without = memory_of(run, plan, 1).total();

@@ -29,15 +29,15 @@ Record train_on_one_device(const fs::path& run, const fs::path& record) {
   return read_record(record);
 }
 
-/// LibTorch caches a scalar per thread at first use. A test of this process that trains without a record allocates the
-/// main thread's, which would then not be counted for the reference here.
+/// LibTorch caches a scalar per thread at first use. A test in this process that trains without a record would allocate
+/// the main thread's scalar, which would then not be counted for the reference here.
 class Metered : public ::testing::Environment {
  public:
   void SetUp() override { install_memory_meter(); }
 };
 [[maybe_unused]] const auto* const metered = ::testing::AddGlobalTestEnvironment(new Metered);
 
-TEST(MemoryRows, NoStepKeepsBytesOfItsOwn) {
+TEST(MemoryRows, NoStepKeepsBytes) {
   for (const std::string level : {"full", "dump"}) {
     const testing::TemporaryFolder folder;
     const fs::path run = quick_at(level, folder.path());

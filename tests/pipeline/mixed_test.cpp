@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mixed precision under every schedule: bit-identical to the reference, and judged for masters, copies and bytes.
+// Mixed precision under every schedule: bit-identical to the reference, and the judge checks masters, copies and bytes.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -46,7 +46,7 @@ class MixedParity : public SharedReferences {
   }
 };
 
-TEST_P(MixedParity, TiedWithAdamw) {
+TEST_P(MixedParity, MatchesTiedWithAdamw) {
   expect_parity("stories260k", "adamw");
 }
 
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, MixedParity, ::testing::ValuesIn(worlds_and_sch
 
 using MixedUntied = MixedParity;
 
-TEST_P(MixedUntied, WithSgd) {
+TEST_P(MixedUntied, MatchesWithSgd) {
   expect_parity("untied-128", "sgd");
 }
 

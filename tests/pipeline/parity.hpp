@@ -104,7 +104,7 @@ inline std::map<std::string, int> expect_same_bits(const Record& reference, cons
     const auto& [step, kind, name] = key;
     ADD_FAILURE() << "no rank has the reference's " << kind << " of " << name << " in step " << step;
   }
-  EXPECT_EQ(losses.size(), one.microbatches.size()) << "each loss stands on one rank";
+  EXPECT_EQ(losses.size(), one.microbatches.size()) << "each loss is on one rank";
   // Every microbatch of every step crosses every stage boundary, forward and backward.
   EXPECT_EQ(crossed.size(), 2 * cuts.size() * one.microbatches.size());
   return compared;

@@ -155,9 +155,9 @@ TEST(PartitionCost, MinimizesTheLargestStage) {
         const std::vector<UnitRange> ranges = partition(config, by("cost"), stages, rows);
         for (const UnitRange& range : ranges) {
           const std::int64_t first_layer = std::max<std::int64_t>(range.first, 1);
-          const std::int64_t held = std::max<std::int64_t>(std::min(range.end, layers + 1) - first_layer, 0);
+          const std::int64_t layers_here = std::max<std::int64_t>(std::min(range.end, layers + 1) - first_layer, 0);
           const double head = range.end == layers + 3 ? head_flops(config, rows) : 0;
-          largest = std::max(largest, static_cast<double>(held) * layer_flops(config, rows) + head);
+          largest = std::max(largest, static_cast<double>(layers_here) * layer_flops(config, rows) + head);
         }
         EXPECT_EQ(largest, least_largest_of_all(config, stages, rows))
             << "vocabulary " << vocabulary << ", layers " << layers << ", stages " << stages;

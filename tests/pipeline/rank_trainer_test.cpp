@@ -41,8 +41,8 @@ std::filesystem::path run_file(const testing::TemporaryFolder& folder) {
 TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
   const testing::TemporaryFolder folder;
   const std::string text = testing::bytes_of(run_file(folder));
-  PipelineOptions asked = options(folder.file("run.toml", text + "threads = 2\n"), folder / "r", world, "1f1b");
-  asked.checkpoint.folder = folder / "c";
+  PipelineOptions requested = options(folder.file("run.toml", text + "threads = 2\n"), folder / "r", world, "1f1b");
+  requested.checkpoint.folder = folder / "c";
   std::array<std::vector<std::string>, world> notes;
   std::array<int, world> threads{};
   Around steps;
@@ -53,10 +53,10 @@ TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
     if (call == "enter_steps" || call == "leave_steps" || (!posted && (call == "barrier" || call == "end_batch")))
       notes.at(index).push_back(call);
   };
-  asked.make_transports = watched(steps);
+  requested.make_transports = watched(steps);
   const std::int64_t begin_ns = monotonic_ns();
 
-  ASSERT_EQ(train_pipeline(asked), 0);
+  ASSERT_EQ(train_pipeline(requested), 0);
 
   const std::int64_t took_ns = monotonic_ns() - begin_ns;
   for (const auto& own : notes)
@@ -74,16 +74,16 @@ TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
 
 TEST(RankTrainer, ReportsSuccessOnlyIfAllRanksSucceed) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(run_file(folder), folder / "r", world, "1f1b");
+  PipelineOptions requested = options(run_file(folder), folder / "r", world, "1f1b");
   int steps = 0;  // of rank 1, which fails when it computes its last step: its traffic is unknown
   Around last_step;
   last_step.call = [&](int rank, const std::string& call) {
     if (rank == 1 && call == "collect_traffic" && ++steps == 2) throw RunError("planted");
   };
-  asked.make_transports = watched(last_step);
+  requested.make_transports = watched(last_step);
 
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(train_pipeline(asked), 1);
+  EXPECT_EQ(train_pipeline(requested), 1);
   ::testing::internal::GetCapturedStderr();
 
   std::vector<std::string> ended;

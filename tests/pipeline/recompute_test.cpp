@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers recomputed in the backward pass, under every schedule: bit-identical to a reference that saves their
-// activations, and judged, with the activation memory model, against one that recomputes too.
+// Layers recomputed in the backward pass, under every schedule. They are bit-identical to a reference that saves their
+// activations, and judged against a reference that recomputes too, with the activation memory model.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// References that tests of the pipeline train in their process, and the judge's word on a pipeline's record.
+// References that the pipeline tests train in their own process, and the judge's verdict on a pipeline's record.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,12 +40,12 @@ inline std::filesystem::path quick_run(const std::filesystem::path& folder, cons
   return folder / "run.toml";
 }
 
-/// Expects that the judge finds no fault, and that it could look at what these checks are about.
-inline void expect_judged(const WorldAndSchedule& asked, const std::filesystem::path& reference,
+/// Expects that the judge finds no fault, and that these checks compared something.
+inline void expect_judged(const WorldAndSchedule& requested, const std::filesystem::path& reference,
                           const std::filesystem::path& candidate, const std::vector<std::string>& holding) {
   CellPlan plan;
-  plan.world = std::get<0>(asked);
-  plan.schedule = std::get<1>(asked);
+  plan.world = std::get<0>(requested);
+  plan.schedule = std::get<1>(requested);
   plan.launch.emplace();
   const CellVerdict verdict = judge_cell(plan, reference, candidate);
   for (const CheckResult& check : verdict.checks)
@@ -56,7 +56,7 @@ inline void expect_judged(const WorldAndSchedule& asked, const std::filesystem::
   }
 }
 
-/// References that are trained once for all tests of a suite.
+/// References, each trained once for all tests of a suite.
 class SharedReferences : public ::testing::TestWithParam<WorldAndSchedule> {
  protected:
   static void SetUpTestSuite() { folder_ = std::make_unique<testing::TemporaryFolder>(); }

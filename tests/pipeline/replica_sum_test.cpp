@@ -23,14 +23,14 @@
 namespace plumbline {
 namespace {
 
-/// Below, at and above the size of a bucket, and small tensors that are more than one together.
+/// Tensors below, at and above the size of a bucket, and small ones that together exceed one.
 const std::vector<std::vector<std::int64_t>> sizes = [] {
   std::vector<std::vector<std::int64_t>> made = {{1}, {7, 3}, {1 << 20, 1}, {5}, {2'100'000}, {2}};
   made.resize(made.size() + 140, {16'000});
   return made;
 }();
 
-/// With gradients out of `random`, at other places and of other sizes for each seed. The small ones are in one buffer.
+/// Gradients from `random`, at different offsets for each seed. The small ones share one buffer.
 TrainState state_of(const at::Tensor& random, std::int64_t seed, at::ScalarType dtype) {
   TrainState state;
   at::Tensor buffer = at::zeros({140 * 16'000}, dtype);
@@ -68,7 +68,7 @@ class ReplicaSums : public ::testing::TestWithParam<std::tuple<int, at::ScalarTy
 
 TEST_P(ReplicaSums, AddsInTheOrderOfTheReplicas) {
   const auto [replicas, dtype] = GetParam();
-  const int ranks = 2;  // of each pipeline; the second ones sum other gradients at the same time
+  const int ranks = 2;  // of each pipeline; all second ranks sum other gradients at the same time
   const at::NoGradGuard no_grad;
   at::manual_seed(1);
   const at::Tensor random = at::randn({2'200'000});
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaSums,
                          ::testing::Values(std::tuple(2, at::kBFloat16), std::tuple(3, at::kFloat),
                                            std::tuple(4, at::kFloat), std::tuple(4, at::kBFloat16)));
 
-/// Counts the bytes of the messages that are started and not waited for.
+/// Counts the bytes of messages that are started and not yet waited for.
 class OpenBytes : public mutant::ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
@@ -148,8 +148,8 @@ class OpenBytes : public mutant::ForwardingTransport {
   std::int64_t open_ = 0, peak_ = 0;
 };
 
-// One bucket before and one behind the one that is added, of gradients ten times as large.
-TEST(ReplicaSumsWindow, HoldsThreeBuckets) {
+// The window has one bucket before and one after the bucket that is added; the gradients are ten times as large.
+TEST(ReplicaSumsWindow, HasThreeBuckets) {
   const at::NoGradGuard no_grad;
   constexpr std::int64_t window = 3 * ReplicaSum::bucket_bytes;
   const auto transports = make_threads_transports(2, {});
@@ -173,7 +173,7 @@ TEST(ReplicaSumsWindow, HoldsThreeBuckets) {
   EXPECT_THAT(peaks, ::testing::Each(window));
 }
 
-TEST(ReplicaSumsProgress, AStageIsSummedWhileTheOtherStillComputes) {
+TEST(ReplicaSumsProgress, SumsAStageWhileTheOtherStillComputes) {
   const auto transports = make_threads_transports(2, {});
   std::array<std::array<float, 2>, 2> sums{};
   {
@@ -203,7 +203,7 @@ TEST(ReplicaSumsProgress, AStageIsSummedWhileTheOtherStillComputes) {
   EXPECT_THAT(sums, ::testing::Each(std::array<float, 2>{8, 16}));
 }
 
-TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
+TEST(Groups, NumberTheirRanksAndCountBoundaryTensors) {
   auto transports = make_threads_transports(4, {});
   Group own(*transports[3], 2, 1, 2);
   EXPECT_EQ(own.rank(), 1);
@@ -214,21 +214,23 @@ TEST(Groups, NumberTheirRanksAndCountTheirOwnTraffic) {
   header.dtype = static_cast<std::int32_t>(at::kFloat);
   header.dimensions = 1;
   header.sizes = {2};
+  MessageHeader boundary = header;
+  boundary.to_stage = 1;
   std::vector<std::jthread> others;
   for (const int rank : {0, 1, 2}) {
     others.emplace_back([&, rank] {
       Transport& transport = *transports[static_cast<std::size_t>(rank)];
-      if (rank > 0) transport.receive(3, header)->wait();
+      if (rank > 0) transport.receive(3, rank == 2 ? boundary : header)->wait();
       transport.finish();
     });
   }
   Pending to_other_replica = transports[3]->send(1, header, at::zeros({2}));
-  Pending to_neighbor = own.send(0, header, at::zeros({2}));
+  Pending to_neighbor = own.send(0, boundary, at::zeros({2}));
   to_other_replica->wait();
   to_neighbor->wait();
   const auto traffic = own.collect_traffic();
   ASSERT_EQ(traffic.size(), 1U);
-  EXPECT_EQ(traffic.front().peer, 0) << "rank 2 of the run";
+  EXPECT_EQ(traffic.front().peer, 0) << "rank 0 of the group is rank 2 of the run";
   transports[3]->finish();
 }
 

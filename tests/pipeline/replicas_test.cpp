@@ -79,7 +79,7 @@ TEST_P(ReplicasOfPipeline, HaveTheBitsOfOneDevice) {
         EXPECT_EQ(row.gradient_norm, same.gradient_norm);
         EXPECT_EQ(row.tokens, same.tokens);
         if (!row.loss) continue;
-        EXPECT_EQ(row.loss, same.loss) << "of all replicas' microbatches";
+        EXPECT_EQ(row.loss, same.loss) << "the loss of all replicas' microbatches";
         ++step_losses;
       }
     }
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ReplicasOfPipeline,
                                            Case{3, 2, "afab", "bfloat16"}, Case{4, 3, "interleaved-1f1b", "float32"},
                                            Case{2, 7, "1f1b", "float32"}));
 
-TEST(Replicas, WhatDoesNotDivideIsRefused) {
+TEST(Replicas, RefusesNumbersThatDoNotDivide) {
   const testing::TemporaryFolder folder;
   const auto run = run_with(folder.path(), 2);
   EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(load_run(run, std::nullopt), 3); }),

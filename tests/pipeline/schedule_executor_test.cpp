@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The schedule executor alone, with stages that only record their calls, both on one rank.
+// The schedule executor by itself, with two stages on one rank that only record their calls.
 #include "pipeline/schedule_executor.hpp"
 
 #include <ATen/ops/full.h>

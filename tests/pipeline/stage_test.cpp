@@ -42,7 +42,7 @@ TEST_F(UpperHalf, KeepsAMicrobatchUntilItsWeightGradients) {
 TEST_F(UpperHalf, RunsNoMicrobatchBackwardTwice) {
   forward(0);
   forward(2);
-  EXPECT_TRUE(stage_.backward(0, 2, {}).defined()) << "in whatever order a list has them";
+  EXPECT_TRUE(stage_.backward(0, 2, {}).defined()) << "in any order of a list";
 
   EXPECT_THAT(testing::error_of<std::logic_error>([&] { stage_.backward(0, 2, {}); }),
               HasSubstr("stage 1: no forward pass of this microbatch"));

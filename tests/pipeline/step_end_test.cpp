@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// If two ranks hold the tied weight: their copies are compared, and their waits and sums are recorded.
+// When two ranks hold the tied weight, they compare their copies, and the record has their waits and sums.
 #include <ATen/Tensor.h>
 #include <gmock/gmock.h>
 
@@ -31,9 +31,9 @@ class TiedCopies : public ::testing::Test {
         "run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
                         "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
                         "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n" + keys + "[record]\nlevel = \"dump\"\n");
-    PipelineOptions asked = options(run, folder_ / "r", 2, "1f1b");
-    asked.make_transports = watched(around_);
-    return train_pipeline(asked);
+    PipelineOptions requested = options(run, folder_ / "r", 2, "1f1b");
+    requested.make_transports = watched(around_);
+    return train_pipeline(requested);
   }
   std::filesystem::path rank(std::int64_t number) const { return folder_ / "r" / rank_folder(number); }
 
@@ -42,8 +42,8 @@ class TiedCopies : public ::testing::Test {
 };
 
 TEST_F(TiedCopies, EndTheRunIfTheyDiffer) {
-  around_.received_tensor = [](int rank, at::Tensor& gradient) {
-    if (rank == 1) gradient.view({-1})[7] += 1;  // the sum, on its way back to the head
+  around_.received = [](int rank, const MessageHeader& header, at::Tensor& gradient) {
+    if (rank == 1 && !is_boundary(header)) gradient.view({-1})[7] += 1;  // the sum, on its way back to the head
   };
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(train(), 1);
@@ -54,8 +54,8 @@ TEST_F(TiedCopies, EndTheRunIfTheyDiffer) {
 
 // In mixed precision the masters may differ long before their bfloat16 copies do.
 TEST_F(TiedCopies, EndTheRunIfMastersDiffer) {
-  around_.received_tensor = [](int rank, at::Tensor& gradient) {
-    if (rank == 1) gradient.view({-1})[7] += 1e-2F;  // 1e-5 of the weight, at this rate
+  around_.received = [](int rank, const MessageHeader& header, at::Tensor& gradient) {
+    if (rank == 1 && !is_boundary(header)) gradient.view({-1})[7] += 1e-2F;  // 1e-5 of the weight, at this rate
   };
 
   ::testing::internal::CaptureStderr();
@@ -65,8 +65,8 @@ TEST_F(TiedCopies, EndTheRunIfMastersDiffer) {
 
 TEST_F(TiedCopies, TheHeartbeatNamesThePeerDuringTheSum) {
   std::int64_t peer = -1;  // of rank 0, which receives first
-  around_.call = [&](int number, const std::string& call) {
-    if (number == 0 && call == "receive_tensor") peer = read_progress(folder_ / "r/rank-0/progress")->peer;
+  around_.before_wait = [&](int number, const MessageHeader& header) {
+    if (number == 0 && !is_boundary(header)) peer = read_progress(folder_ / "r/rank-0/progress")->peer;
   };
   ASSERT_EQ(train(), 0);
   EXPECT_EQ(peer, 1);

@@ -63,7 +63,7 @@ class Parity : public ::testing::Test {
   static inline std::unique_ptr<Record> reference_;
 };
 
-/// The rows of one tensor through all stages: two ends of a message, or one row for two stages of one rank.
+/// Rows of one tensor across all stages: two for a message, one for two stages of one rank.
 int rows_of_one_way(const Placement& placement) {
   int rows = 0;
   for (std::int32_t stage = 1; stage < placement.stages(); ++stage) {
@@ -92,7 +92,7 @@ TEST_P(ParityAtWorld, MatchesOneDevice) {
   EXPECT_TRUE(empty.tensors.empty());
   EXPECT_EQ(empty.memory.front().parameter_bytes, 0);
   EXPECT_EQ(empty.memory.front().optimizer_bytes, 0);
-  EXPECT_EQ(empty.steps.size(), 3U) << "it writes the rows of every step all the same";
+  EXPECT_EQ(empty.steps.size(), 3U) << "it writes rows of every step too";
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld, ::testing::ValuesIn(worlds_and_schedules(4)), name_of);
@@ -115,7 +115,7 @@ TEST(PipelineTrainer, RefusesABalanceThatDoesNotAddUp) {
   const auto run = run_with(folder.path(), "balance = [1, 1]");
 
   EXPECT_THROW(train_pipeline(options(run, folder.path() / "r", 2, "1f1b")), InputError);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "r")) << "nothing is begun on bad input";
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "r")) << "bad input starts nothing";
 }
 
 TEST(PipelineTrainer, RefusesInvalidRuns) {
@@ -127,33 +127,34 @@ TEST(PipelineTrainer, RefusesInvalidRuns) {
 }
 
 TEST(PipelineTrainer, RefusesRanksInASlurmJobAndAnUnknownTransport) {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) GTEST_SKIP() << "started by a launcher, which is told";
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr)
+    GTEST_SKIP() << "started by a launcher, which has another message";
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 2, "1f1b");
-  asked.transport = "mpi";
+  PipelineOptions requested = options(fixtures + "/runs/quick.toml", folder.path() / "r", 2, "1f1b");
+  requested.transport = "mpi";
   const testing::EnvironmentVariable job("SLURM_JOB_ID", "7");
 
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(train_pipeline(asked), 2);
+  EXPECT_EQ(train_pipeline(requested), 2);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("start them with srun -n 2"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r"));
 
-  asked.transport = "thread";
+  requested.transport = "thread";
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(train_pipeline(asked), 2);
+  EXPECT_EQ(train_pipeline(requested), 2);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("did you mean threads?"));
 }
 
 TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
+  PipelineOptions requested = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
   Around planted;
   planted.before_wait = [](int rank, const MessageHeader& header) {
     if (rank == 1 && header.step == 1 && header.microbatch == 2) throw RunError("planted");
   };
-  asked.make_transports = watched(planted);
+  requested.make_transports = watched(planted);
 
-  const int code = train_pipeline(asked);
+  const int code = train_pipeline(requested);
 
   EXPECT_EQ(code, 1);
   const Record record = read_record(folder.path() / "r");
@@ -168,14 +169,14 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
 
 TEST(PipelineTrainer, ATimeoutNamesTheHangingRank) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 3, "afab");
+  PipelineOptions requested = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 3, "afab");
   Around hanging;
   hanging.before_message = [](int rank, const MessageHeader& header) {
     if (rank == 2 && header.step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
   };
-  asked.make_transports = watched(hanging);
+  requested.make_transports = watched(hanging);
   ::testing::internal::CaptureStderr();
-  const int code = train_pipeline(asked);
+  const int code = train_pipeline(requested);
   const std::string said = ::testing::internal::GetCapturedStderr();
 
   EXPECT_EQ(code, 1);
@@ -185,13 +186,13 @@ TEST(PipelineTrainer, ATimeoutNamesTheHangingRank) {
   std::vector<std::string> ended;
   for (int rank = 0; rank < 3; ++rank)
     ended.push_back(read_exit_file(folder.path() / "r" / rank_folder(rank) / "exit.json")->status);
-  EXPECT_THAT(ended, ::testing::Contains("timeout")) << "of the rank whose limit passed first";
+  EXPECT_THAT(ended, ::testing::Contains("timeout")) << "the rank whose limit passed first";
 }
 
 // Rank 0 gathers the norms: its heartbeat names the rank whose norm is missing, the others' heartbeats name rank 0.
 TEST(PipelineTrainer, HeartbeatsNameTheAwaitedRankDuringTheNorm) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 4, "1f1b");
+  PipelineOptions requested = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 4, "1f1b");
   bool last = false;  // rank 2 has sent its last gradient
   Around hanging;
   hanging.before_message = [&](int rank, const MessageHeader& header) {
@@ -201,9 +202,9 @@ TEST(PipelineTrainer, HeartbeatsNameTheAwaitedRankDuringTheNorm) {
     if (rank == 2 && call == "ended_batch" && std::exchange(last, false))
       std::this_thread::sleep_for(std::chrono::milliseconds(4500));
   };
-  asked.make_transports = watched(hanging);
+  requested.make_transports = watched(hanging);
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(train_pipeline(asked), 1);
+  EXPECT_EQ(train_pipeline(requested), 1);
   const std::string said = ::testing::internal::GetCapturedStderr();
 
   EXPECT_THAT(said, ::testing::ContainsRegex("rank 2 has not reported that it waits, last seen in 2SEND_B3 of step 0"))
@@ -261,17 +262,17 @@ TEST(PipelineTrainer, AFailedStartLeavesNoFolder) {
 
 TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
+  PipelineOptions requested = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
   Around full;
   full.before_wait = [](int rank, const MessageHeader& header) {  // with LibTorch's text
     TORCH_CHECK_WITH(OutOfMemoryError, rank != 1 || header.step == 0,
                      "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
                      " If reserved but unallocated memory is large try setting X");
   };
-  asked.make_transports = watched(full);
+  requested.make_transports = watched(full);
 
   ::testing::internal::CaptureStderr();
-  const int code = train_pipeline(asked);
+  const int code = train_pipeline(requested);
   const std::string said = ::testing::internal::GetCapturedStderr();
 
   EXPECT_EQ(code, 1);

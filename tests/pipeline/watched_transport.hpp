@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads' transports, with what a test does around their calls.
+// The threads' transports, with callbacks of a test around their calls.
 #pragma once
 
 #include <ATen/Tensor.h>
@@ -21,9 +21,10 @@ struct Around {
   /// Before these calls, by their names, and as "ended_batch" after end_batch.
   std::function<void(int rank, const std::string& call)> call = [](int, const std::string&) {};
   std::function<void(int rank, const MessageHeader& header)> before_message = [](int, const MessageHeader&) {};
-  /// Of a message that is received.
+  /// Before the wait for a received message.
   std::function<void(int rank, const MessageHeader& header)> before_wait = [](int, const MessageHeader&) {};
-  std::function<void(int rank, at::Tensor& tensor)> received_tensor = [](int, at::Tensor&) {};
+  std::function<void(int rank, const MessageHeader& header, at::Tensor& tensor)> received =
+      [](int, const MessageHeader&, at::Tensor&) {};
 };
 
 class WatchedTransport : public mutant::ForwardingTransport {
@@ -68,13 +69,10 @@ class WatchedTransport : public mutant::ForwardingTransport {
     around_.before_message(rank(), expected);
     return mutant::with_wait(inner_.receive(peer, expected, std::move(into)), [this, expected](Pending& inner) {
       around_.before_wait(rank(), expected);
-      return inner->wait();
+      at::Tensor tensor = inner->wait();
+      around_.received(rank(), expected, tensor);
+      return tensor;
     });
-  }
-  void receive_tensor(int peer, at::Tensor& tensor) override {
-    around_.call(rank(), "receive_tensor");
-    inner_.receive_tensor(peer, tensor);
-    around_.received_tensor(rank(), tensor);
   }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps whose launcher or trainers do something else than the cell says, and do it well: every bit is that of the
-// reference, and only what was asked for tells.
+// Sweeps whose launcher or trainers run something other than the case requests, and run it correctly: every bit matches
+// the reference, so only the comparison with the request can detect it.
 #include <gmock/gmock.h>
 
 #include <ostream>
@@ -36,8 +36,8 @@ class Asked : public ::testing::Test {
     return path;
   }
 
-  /// A sweep of one cell: 1F1B, two ranks, which `launcher` (its arguments: the world size, then the trainer and its
-  /// arguments) starts.
+  /// A sweep of one case (1F1B, two ranks), started by `launcher`. Its arguments are the world size, then the trainer
+  /// and the trainer's arguments.
   Ended sweep(const std::string& launcher, const std::string& cell = "schedule = \"1f1b\"\nworld_size = 2\n") {
     const auto program = script("launcher", "world=$1; shift\n" + launcher);
     const auto file = folder_.file(
@@ -56,56 +56,56 @@ class Asked : public ::testing::Test {
   }
 
   void expect_red(const Ended& ended, const std::string& item) {
-    EXPECT_EQ(ended.code, 1) << ended.said;
+    EXPECT_EQ(ended.code, 1) << ended.output;
     const CheckResult check = as_asked();
     EXPECT_EQ(check.outcome, Outcome::differs) << check.reason;
     ASSERT_TRUE(check.first_divergence);
     EXPECT_EQ(check.first_divergence->item, item) << check.reason;
-    EXPECT_THAT(ended.said, HasSubstr("requested was"));
+    EXPECT_THAT(ended.output, HasSubstr("requested was"));
   }
 
   TemporaryFolder folder_;
   fs::path trainers_;
 };
 
-TEST_F(Asked, ALauncherThatDoesWhatItIsToldHolds) {
+TEST_F(Asked, ACorrectLauncherHolds) {
   const Ended ended = sweep("exec \"$@\" --transport threads --ranks $world\n");
 
-  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_EQ(as_asked().outcome, Outcome::holds) << as_asked().reason;
 }
 
-TEST_F(Asked, FewerRanksThanTheCellSays) {
+TEST_F(Asked, DetectsFewerRanks) {
   expect_red(sweep("exec \"$@\" --transport threads --ranks 1\n"), "world_size");
 }
 
-TEST_F(Asked, MoreRanksThanTheCellSays) {
+TEST_F(Asked, DetectsMoreRanks) {
   expect_red(sweep("exec \"$@\" --transport threads --ranks 3\n"), "world_size");
 }
 
-TEST_F(Asked, AnotherSchedule) {
+TEST_F(Asked, DetectsAnotherSchedule) {
   expect_red(sweep("exec \"$@\" --transport threads --ranks $world --schedule afab\n"), "schedule.name");
 }
 
-TEST_F(Asked, ABalanceThatIsDropped) {
+TEST_F(Asked, DetectsADroppedBalance) {
   expect_red(sweep("sed -i /^balance/d $2\nexec \"$@\" --transport threads --ranks $world\n",
                    "schedule = \"1f1b\"\nworld_size = 2\nbalance = [1, 4]\n"),
              "stages");
 }
 
-/// Both trainers alike: no comparison of the two can tell.
+/// Both trainers run the same wrong thing, so comparing the two detects nothing.
 struct BothAlike {
-  const char* edit;  ///< a sed command on the run file that both are given
+  const char* edit;  ///< a sed command on the run file of both trainers
   const char* item;
 };
 
-void PrintTo(const BothAlike& asked, std::ostream* out) {
-  *out << asked.edit;
+void PrintTo(const BothAlike& requested, std::ostream* out) {
+  *out << requested.edit;
 }
 
 class AskedOfBoth : public Asked, public ::testing::WithParamInterface<BothAlike> {};
 
-TEST_P(AskedOfBoth, IsRed) {
+TEST_P(AskedOfBoth, IsDetected) {
   fs::create_directory(folder_ / "bin");
   for (const std::string name : {"plumbline-reference", "plumbline-pipeline"}) {
     script("bin/" + name, "[ -f \"$1\" ] && sed -i '" + std::string(GetParam().edit) + "' \"$1\"\nexec " + bin() + "/" +
@@ -123,10 +123,10 @@ INSTANTIATE_TEST_SUITE_P(
                       BothAlike{"s/^masked.*//", "valid_tokens of microbatch 1"}),
     [](const auto& each) { return "Case" + std::to_string(each.index); });
 
-TEST_F(Asked, ALauncherThatStartsNothingHoldsNothing) {
+TEST_F(Asked, ALauncherThatStartsNothingDoesNotHold) {
   const Ended ended = sweep("exit 0\n");
 
-  EXPECT_NE(ended.code, 0) << ended.said;
+  EXPECT_NE(ended.code, 0) << ended.output;
   EXPECT_TRUE(fs::exists(folder_ / "out/launches/quick-1f1b-w2/request.json"));
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# compile_test.sh SCRIPTS: the function `compile` of scripts/common.sh, in a project of its own: of a folder, which cmake wants first, and of a
-# preset, with what is ninja's at the end.
+# compile_test.sh SCRIPTS: the function `compile` of scripts/common.sh, in its own project: with a folder, which cmake expects first, and with a
+# preset, and with options for ninja at the end.
 set -euo pipefail
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -22,7 +22,7 @@ cmake --preset p >log
 export JOBS=1
 source scripts/common.sh
 
-builds() { # COMMAND...: whatever it ends with, `works` is made
+builds() { # COMMAND...: must make `works`, with any exit code
   rm -f made/works
   "$@" >log 2>&1 || true
   [[ -e made/works ]] || { echo "$*: did not build:" && cat log && exit 1; }
@@ -31,4 +31,4 @@ builds compile made --target works
 builds compile --preset p --target works
 builds compile made -- -k 0
 builds compile --preset p -- -k 0
-! compile made --target fails >log 2>&1 || { echo "a build that failed is told as none" && exit 1; }
+! compile made --target fails >log 2>&1 || { echo "a failed build is not reported" && exit 1; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that hangs, dawdles or is killed, over MPI; over NCCL in tests/gpu/disturbed_ranks_test.cpp.
+// A rank that hangs, is slow or is killed, over MPI; over NCCL in tests/gpu/disturbed_ranks_test.cpp.
 #include "tests/disturbed_ranks.hpp"
 
 #include "tests/ended.hpp"
@@ -16,8 +16,8 @@ class DisturbedMpi : public DisturbedRanks {};
 
 TEST_F(DisturbedMpi, AHangIsNamed) {
   expect_a_hang_to_be_named(launcher, program, "--transport mpi");
-  EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: this exceeds the time limit"))
-      << "the run file's, not our own";
+  EXPECT_THAT(output(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: this exceeds the time limit"))
+      << "the run file's time limit, not our own";
 }
 
 TEST_F(DisturbedMpi, AKilledRankIsNamed) {
@@ -30,16 +30,16 @@ TEST_F(DisturbedMpi, AStragglerIsWaitedFor) {
 
 class DisturbedThreads : public DisturbedRanks {};
 
-// All of them stand still: no deadline passes meanwhile, as nobody had the time to keep it.
-TEST_F(DisturbedThreads, AStopOfTheProcessCountsTowardsNoDeadline) {
+// The whole process is stopped. No deadline passes meanwhile, since no rank was able to meet it.
+TEST_F(DisturbedThreads, StoppingTheProcessUsesUpNoDeadline) {
   run("", program, "--transport threads --ranks 2", 100, 2000,
       [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 5000 ? SIGSTOP : SIGCONT); });
 
-  EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
-  EXPECT_GE(finding_.seconds, 5) << "it did stand still";
+  EXPECT_EQ(finding_.exit_code, 0) << finding_.words << output();
+  EXPECT_GE(finding_.seconds, 5) << "the process was stopped";
 }
 
-// As ranks of two machines, each with a clock of its own: rank 1 reads one that is 1000 s ahead.
+// Like ranks on two machines with separate clocks: rank 1's clock is 1000 s ahead.
 TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
   if (std::system("unshare --time --fork --monotonic 1000 true 2>/dev/null") != 0) {
     GTEST_SKIP() << "this user may not make time namespaces";
@@ -51,7 +51,7 @@ TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
   const std::string ahead = "unshare --time --fork --monotonic 1000 " + command;
   const Ended ended = end_of(launcher + " " + with_another_rank_1(command, ahead), folder.path());
 
-  ASSERT_EQ(ended.code, 0) << ended.said;
+  ASSERT_EQ(ended.code, 0) << ended.output;
   const Record record = read_record(folder.path() / "record");
   const double skew_ns = record.manifest.json.at("clock_skew_ns").get<double>();
   EXPECT_GT(skew_ns, 0);

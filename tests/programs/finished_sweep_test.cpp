@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep leaves behind when it has ended: files as docs/schemas says.
+// The files of a finished sweep match docs/schemas.
 #include <gmock/gmock.h>
 
 #include "support/files.hpp"
@@ -40,7 +40,7 @@ class FinishedSweep : public ::testing::Test {
   }
   fs::path out() const { return folder_ / "out"; }
 
-  /// Files of this name anywhere in the sweep's folder.
+  /// All files with this name in the sweep's folder.
   std::vector<fs::path> files_called(const std::string& name) const {
     std::vector<fs::path> found;
     for (const auto& entry : fs::recursive_directory_iterator(out())) {
@@ -53,14 +53,14 @@ class FinishedSweep : public ::testing::Test {
   fs::path sweep_;
 };
 
-TEST_F(FinishedSweep, ItsRequestsAndVerdictsAreAsTheSchemasSay) {
+TEST_F(FinishedSweep, SchemasAcceptItsRequestsAndVerdicts) {
   const Ended ended = sweep("");
-  ASSERT_EQ(ended.code, 1) << ended.said;
+  ASSERT_EQ(ended.code, 1) << ended.output;
   if (!can_validate()) GTEST_SKIP() << no_validator;
 
   const fs::path schemas = fs::path(source_path()) / "docs/schemas";
   const auto requests = files_called("request.json"), cells = files_called("cell.json");
-  EXPECT_GE(requests.size(), 4U) << "of a reference and two cases, and of the second run of one";
+  EXPECT_GE(requests.size(), 4U) << "one for the reference, one for each case, and one for a second run";
   EXPECT_THAT(cells, SizeIs(2));
   const auto read = [](const auto& files) {
     std::vector<Json> values;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The help of every command of every program, found through the help of the program itself; and tab completion.
+// The help of every command of every program, found through the program's own help, and tab completion.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Those that are indented below "Commands:"; a continuation is one line with what it continues.
+/// The entries that are indented under "Commands:"; a continuation belongs to its entry.
 std::vector<std::string> entries_of(const std::string& help, const std::string& title) {
   std::vector<std::string> entries;
   bool below = false, goes_on = false;
@@ -53,7 +53,7 @@ class Help : public ::testing::Test {
         "( cd " + folder_.path().string() + " && unset COLUMNS && PATH=" + bin() + ":$PATH && " + command + " )",
         folder_.path());
   }
-  /// Each is asked for once: starting LibTorch takes half a second.
+  /// Runs each help once, since starting LibTorch takes half a second.
   Ended help(const std::string& command) const {
     static std::map<std::string, Ended> kept;
     const auto found = kept.find(command);
@@ -62,7 +62,7 @@ class Help : public ::testing::Test {
   /// "plumbline", "plumbline schedule", "plumbline schedule show", ...
   std::vector<std::string> commands(const std::string& command) const {
     std::vector<std::string> all = {command};
-    for (const std::string& entry : entries_of(help(command).said, "Command")) {
+    for (const std::string& entry : entries_of(help(command).output, "Command")) {
       if (entry.starts_with(" ")) continue;
       for (const auto& deeper : commands(command + " " + entry.substr(0, entry.find(' ')))) all.push_back(deeper);
     }
@@ -77,31 +77,31 @@ class Help : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
+TEST_F(Help, EveryCommandHasUsageExamplesAndExitCodesIn80Columns) {
   for (const std::string& command : all_commands()) {
     const Ended help = this->help(command);
 
     EXPECT_EQ(help.code, 0) << command;
-    EXPECT_THAT(help.said, ::testing::MatchesRegex("Usage: " + command + "( [^\n]*)?\n\n(.|\n)*")) << command;
-    EXPECT_THAT(entries_of(help.said, "Example"), Not(IsEmpty())) << command;
-    EXPECT_THAT(entries_of(help.said, "Exit code"),
+    EXPECT_THAT(help.output, ::testing::MatchesRegex("Usage: " + command + "( [^\n]*)?\n\n(.|\n)*")) << command;
+    EXPECT_THAT(entries_of(help.output, "Example"), Not(IsEmpty())) << command;
+    EXPECT_THAT(entries_of(help.output, "Exit code"),
                 AllOf(Contains(StartsWith("0  ")), Contains(StartsWith("2  ")), Contains(StartsWith("3  "))))
         << command;
-    EXPECT_THAT(help.said, Not(HasSubstr(" TEXT"))) << command << ": says what is given, not its type";
-    EXPECT_THAT(help.said, Not(HasSubstr("  \n"))) << command;
-    for (const std::string& line : lines_of(help.said)) EXPECT_LE(line.size(), 80U) << command << ": " << line;
+    EXPECT_THAT(help.output, Not(HasSubstr(" TEXT"))) << command << ": must name the value, not its type";
+    EXPECT_THAT(help.output, Not(HasSubstr("  \n"))) << command;
+    for (const std::string& line : lines_of(help.output)) EXPECT_LE(line.size(), 80U) << command << ": " << line;
   }
 }
 
-// Run as it stands, without what is optional: what follows it are errors of files that are not there.
-TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
+// Runs each usage unchanged, without the optional parts; any later errors are about missing files.
+TEST_F(Help, TheProgramAcceptsUsagesAndExamples) {
   for (const std::string& command : all_commands()) {
-    const std::string help = this->help(command).said;
+    const std::string help = this->help(command).output;
     std::string usage = help.substr(7, help.find("\n\n") - 7);
     usage = std::regex_replace(usage, std::regex("\\[[^\\]]*\\]|\\n|\\.\\.\\."), "");
     const bool group = usage.find("COMMAND") != std::string::npos;
     if (!group) {
-      EXPECT_THAT(run(usage).said, Not(HasSubstr("Run with --help"))) << usage;
+      EXPECT_THAT(run(usage).output, Not(HasSubstr("Run with --help"))) << usage;
     }
     for (std::string example : entries_of(help, "Example")) {
       example = std::regex_replace(example, std::regex("^mpirun -n [0-9]+ "), "");
@@ -110,32 +110,32 @@ TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
   }
 }
 
-TEST_F(Help, OfACommandThatThereIsNotIsARefusal) {
+TEST_F(Help, HelpOfAnUnknownCommandFails) {
   for (const std::string words : {"plumbline swep --help", "plumbline schedule shwo --help", "plumbline --help swep"}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << words;
-    EXPECT_THAT(ended.said, HasSubstr("did you mean s")) << words;
+    EXPECT_THAT(ended.output, HasSubstr("did you mean s")) << words;
   }
   for (const std::string program : {"plumbline-reference", "plumbline-pipeline"}) {
     const Ended ended = run(program + " --hlep");
     EXPECT_EQ(ended.code, 2) << program;
-    EXPECT_THAT(ended.said, HasSubstr("did you mean --help?")) << program;
+    EXPECT_THAT(ended.output, HasSubstr("did you mean --help?")) << program;
   }
 }
 
 class Completion : public Help {
  protected:
-  /// What bash is offered for the last of the words.
+  /// What bash offers for the last of the words.
   std::vector<std::string> offered(const std::string& program, const std::vector<std::string>& words) const {
     std::string function = "_" + program;
     std::ranges::replace(function, '-', '_');
     const std::string line = program + " '" + join(words, "' '") + "'", script = program + ".bash";
-    if (!std::filesystem::exists(folder_ / script)) folder_.file(script, run(program + " --completion bash").said);
+    if (!std::filesystem::exists(folder_ / script)) folder_.file(script, run(program + " --completion bash").output);
     const Ended ended = run("bash --norc -c \"source " + script + "; COMP_WORDS=(" + line +
                             "); COMP_CWORD=" + std::to_string(words.size()) + "; " + function +
                             "; printf '%s\\n' \\\"\\${COMPREPLY[@]}\\\"\"");
-    EXPECT_EQ(ended.code, 0) << ended.said;
-    auto found = lines_of(ended.said);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    auto found = lines_of(ended.output);
     std::erase(found, "");
     return found;
   }
@@ -152,7 +152,7 @@ TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
     const auto options = offered(program, words);
     words.back() = "";
     const auto commands = offered(program, words);
-    const std::string help = this->help(command).said;
+    const std::string help = this->help(command).output;
     for (const std::string& entry : entries_of(help, "Option")) {
       std::smatch name;
       if (std::regex_search(entry, name, std::regex("^(-h, )?(--?[a-z-]+)"))) {
@@ -172,7 +172,7 @@ TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
   }
 }
 
-TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
+TEST_F(Completion, OffersMatchesListedValuesFoldersAndOtherwiseFiles) {
   folder_.file("sub/sweep.toml", "");
 
   EXPECT_THAT(offered("plumbline", {"schedule", "sh"}), ::testing::ElementsAre("show"));
@@ -188,25 +188,25 @@ TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
   EXPECT_THAT(
       offered("plumbline", {"sweep", fixtures_path() + "/sweeps/quick.toml", "--cells", "stories260k-adamw-afab"}),
       ::testing::ElementsAre("stories260k-adamw-afab-w1", "stories260k-adamw-afab-w2", "stories260k-adamw-afab-w3"));
-  EXPECT_THAT(run("plumbline --completion bash").said, HasSubstr("complete -o default -F _plumbline plumbline\n"))
-      << "bash itself offers files where nothing is offered";
+  EXPECT_THAT(run("plumbline --completion bash").output, HasSubstr("complete -o default -F _plumbline plumbline\n"))
+      << "bash itself offers files if the function offers nothing";
 }
 
-// What zsh would ask its own functions for.
-TEST_F(Completion, OfZshIsTheSame) {
+// What zsh would request from its own functions.
+TEST_F(Completion, ZshOffersTheSame) {
   if (run("command -v zsh").code != 0) GTEST_SKIP() << "zsh is not installed (apt-get install zsh)";
-  const auto asked = [&](const std::string& words, int current) {
+  const auto completions = [&](const std::string& words, int current) {
     folder_.file("try.zsh",
                  "compadd() { print -r -- \"${@[2,-1]}\"; }\n_files() { print files $@; }\nwords=(plumbline " + words +
                      ")\nCURRENT=" + std::to_string(current) + "\neval \"$(plumbline --completion zsh)\"\n");
-    return run("zsh -f try.zsh").said;
+    return run("zsh -f try.zsh").output;
   };
 
-  EXPECT_THAT(asked("schedule sh", 3), HasSubstr("list show check"));
-  EXPECT_THAT(asked("schedule show --sch", 4), HasSubstr("--schedule --ranks"));
-  EXPECT_EQ(asked("sweep a.toml --keep f", 5), "all failures\n");
-  EXPECT_EQ(asked("sweep --out x", 4), "files -/\n");
-  EXPECT_EQ(asked("sweep s", 3), "files\n");
+  EXPECT_THAT(completions("schedule sh", 3), HasSubstr("list show check"));
+  EXPECT_THAT(completions("schedule show --sch", 4), HasSubstr("--schedule --ranks"));
+  EXPECT_EQ(completions("sweep a.toml --keep f", 5), "all failures\n");
+  EXPECT_EQ(completions("sweep --out x", 4), "files -/\n");
+  EXPECT_EQ(completions("sweep s", 3), "files\n");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A new user's way: plumbline init, the two commands that it prints, and a red case.
+// The first steps of a new user: plumbline init, the two commands that it prints, and a failed case.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -43,53 +43,66 @@ class Init : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Init, OfATextEndsInASweepThatHolds) {
+TEST_F(Init, WithATextLeadsToASweepThatHolds) {
   folder_.file("book.txt", std::string(500, 'a') + std::string(500, 'b'));
   const Ended made = run("plumbline init --text book.txt");
 
-  ASSERT_EQ(made.code, 0) << made.said;
+  ASSERT_EQ(made.code, 0) << made.output;
   EXPECT_THAT(sweep_file(), StartsWith("#:schema "));
-  const auto commands = next(made.said);
+  const auto commands = next(made.output);
   ASSERT_EQ(commands.size(), 2U);
   for (const std::string& command : commands) {
     const Ended ended = run(command);
-    EXPECT_EQ(ended.code, 0) << command << "\n" << ended.said;
+    EXPECT_EQ(ended.code, 0) << command << "\n" << ended.output;
   }
 
   const Ended again = run("plumbline init --text book.txt");
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.said, HasSubstr("sweep.toml: already exists"));
+  EXPECT_THAT(again.output, HasSubstr("sweep.toml: already exists"));
 }
 
-/// The trainers of somebody are Plumbline's, which take --record only.
-TEST_F(Init, OfCommandsStartsThemAndLeavesOutWhatTheyDoNotTake) {
+/// The user's trainers are Plumbline's, which take only --record.
+TEST_F(Init, WithCommandsStartsThemAndOmitsUnsupportedOptions) {
   const std::string quick = fixtures_path() + "/runs/quick.toml";
   const Ended made =
       run("plumbline init --reference 'plumbline-reference " + quick +
           "' --candidate 'plumbline-pipeline --transport threads --ranks 2 " + quick + " --schedule 1f1b'");
 
-  ASSERT_EQ(made.code, 0) << made.said;
-  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
-                               HasSubstr("candidate: starts, and records")));
+  ASSERT_EQ(made.code, 0) << made.output;
+  EXPECT_THAT(made.output,
+              AllOf(HasSubstr("reference: takes no --level"), HasSubstr("reference: takes no --norms-from"),
+                    HasSubstr("candidate: starts, and records")));
   EXPECT_THAT(sweep_file(),
               AllOf(HasSubstr("\"{record}\"]"), HasSubstr("\"--ranks\", \"{world}\""), HasSubstr("world_sizes = [2]"),
                     HasSubstr("schedules = [\"1f1b\"]"), Not(HasSubstr("{level}")), Not(HasSubstr("norms"))));
-  const Ended swept = run(next(made.said).back());
-  EXPECT_EQ(swept.code, 0) << swept.said;
+  const Ended swept = run(next(made.output).back());
+  EXPECT_EQ(swept.code, 0) << swept.output;
 }
 
-TEST_F(Init, OfCommandsThatDoNotWorkWritesTheFileAndSaysWhy) {
+TEST_F(Init, WithBrokenCommandsWritesTheFileAndExplains) {
   script("one.sh", "echo 'one.sh: the data is missing' >&2; exit 3\n");
   script("two.sh", "exit 0\n");
   const Ended made = run("plumbline init --reference ./one.sh --candidate ./two.sh --ranks 2");
 
-  EXPECT_EQ(made.code, 1) << made.said;
-  EXPECT_THAT(made.said, AllOf(HasSubstr("reference: ended with exit code 3: one.sh: the data is missing"),
-                               HasSubstr("candidate: ran, but wrote no record"), HasSubstr("written: sweep.toml")));
+  EXPECT_EQ(made.code, 1) << made.output;
+  EXPECT_THAT(made.output, AllOf(HasSubstr("reference: ended with exit code 3: one.sh: the data is missing"),
+                                 HasSubstr("candidate: ran, but wrote no record"), HasSubstr("written: sweep.toml")));
   EXPECT_THAT(sweep_file(), HasSubstr("reference = [\"./one.sh\""));
 }
 
-TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
+// argparse prints a usage line with its known options before the message about the unknown one.
+TEST_F(Init, WithCommandsKeepsAnOptionThatAUsageLineLists) {
+  script("one.sh",
+         "[[ $* != *--norms-from* ]] || { printf '%s\\n' 'usage: one.sh [-h] [--record DIR] [--level LEVEL]' "
+         "'one.sh: error: unrecognized arguments: --norms-from' >&2; exit 2; }\n");
+  const Ended made = run("plumbline init --reference ./one.sh --candidate ./one.sh --ranks 2");
+
+  EXPECT_EQ(made.code, 1) << made.output;
+  EXPECT_THAT(made.output, AllOf(HasSubstr("reference: takes no --norms-from"), Not(HasSubstr("takes no --level"))));
+  EXPECT_THAT(sweep_file(), AllOf(HasSubstr("{level}"), Not(HasSubstr("{norms_from}"))));
+}
+
+TEST_F(Init, RefusesUnusableOptions) {
   script("two.sh", "exit 0\n");
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"", "give --reference and --candidate"},
@@ -105,7 +118,7 @@ TEST_F(Init, RefusesWhatItCannotWriteASweepFrom) {
     const Ended ended = run("plumbline init " + options);
 
     EXPECT_EQ(ended.code, 2) << options;
-    EXPECT_THAT(ended.said, HasSubstr(words)) << options;
+    EXPECT_THAT(ended.output, HasSubstr(words)) << options;
     EXPECT_FALSE(fs::exists(folder_ / "sweep.toml")) << options;
   }
 }

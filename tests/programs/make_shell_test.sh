@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# make_shell_test.sh SHELL: a make that gets SIGTERM leaves nothing running, and make passes on the exit code of a command.
+# make_shell_test.sh SHELL: a make that gets SIGTERM must leave nothing running, and make must pass on the exit code of a command.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'kill $(cat "$folder/pid" 2>/dev/null) 2>/dev/null || true; rm -rf "$folder"' EXIT
@@ -22,9 +22,9 @@ make long >said 2>&1 &
 make=$!
 until [[ -e pid ]]; do sleep 0.02; done
 kill -TERM "$make"
-wait "$make" && { echo "a make that was told to end says that it succeeded" && exit 1; }
+wait "$make" && { echo "make succeeded although it got SIGTERM" && exit 1; }
 for _ in {1..500}; do
   kill -0 "$(<pid)" 2>/dev/null || exit 0
   sleep 0.02
 done
-echo "what make had started goes on" && exit 1
+echo "a process that make started is still running" && exit 1

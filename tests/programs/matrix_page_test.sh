@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# matrix_page_test.sh SOURCE: scripts/matrix-page on made rows: shares with their intervals, red rows, escaped texts; and scripts/artifacts on its page.
+# matrix_page_test.sh SOURCE: scripts/matrix-page on made-up rows: shares with their intervals, failed rows, escaped texts; and scripts/artifacts on its page.
 set -euo pipefail
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# expect KIND CODE: of the rows on stdin; $said and $page hold what came out.
+# expect KIND CODE: runs on the rows on stdin; $said and $page get the output.
 expect() {
   local code=0
   cat >"$work/rows.csv"
@@ -42,7 +42,7 @@ expect faults 1 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,loss,,')
 has "$said" 'false alarm: 1 of 1 (95 %: 0.025 to 1)'
 expect faults 0 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,,,')
 has "$said" 'false alarm: 0 of 1 (95 %: 0 to 0.975)'
-has "$said" 'not found: none' # an equivalent change is none
+has "$said" 'not found: none' # an equivalent change is not a fault
 expect faults 1 < <(printf '%s\n' $head 'elsewhere,G1,tied,1f1b,2,loss,true,loss,false,')
 has "$page" WRONG
 has "$said" 'first divergence there: 0 of 1'
@@ -64,7 +64,7 @@ has "$said" 'not as expected: hangs end rank 1 of 2'
 echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
 has "$(cat "$work/error")" 'is empty'
 
-# The index of pages: red where one of them is.
+# The index of pages fails if one of them does.
 mkdir "$work/pages" && mv "$work/page.html" "$work/pages"
 list=$("$source/scripts/artifacts" "$work/pages" --index "$work/index.html")
 index=$(<"$work/index.html")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nightly_test.sh SCRIPTS: scripts/nightly in a tree of its own, where what two of its parts call only notes that it was called.
+# nightly_test.sh SCRIPTS: scripts/nightly in its own tree, where the commands of some parts only log that they were called.
 set -euo pipefail
 scripts=$1
 tree=$(mktemp -d)
@@ -12,7 +12,7 @@ printf '#!/bin/bash\ntrue\n' >scripts/build
 printf '#!/bin/bash\necho fuzz >>calls\n' >scripts/fuzz
 printf '#!/bin/bash\necho gpu >>calls\n[[ ! -e broken ]]\n' >scripts/gpu-tests
 chmod +x scripts/*
-# Of versions: any torch is here, and any LibTorch compiles.
+# For the part versions: every torch exists, and every LibTorch compiles.
 printf '#!/bin/bash\necho examples >>calls\n' >scripts/examples
 printf '#!/bin/bash\necho debian >>calls\n[[ ! -e broken ]]\n' >scripts/bare-debian
 cat >scripts/torch-python <<'END'
@@ -30,7 +30,7 @@ git init -q .
 commit() { git add -A && git -c user.name=n -c user.email=e commit -q --allow-empty -m "$1"; }
 commit first
 
-# expect CODE CALLS WORDS COMMAND...: how it ends, what was called, what it says.
+# expect CODE CALLS WORDS COMMAND...: the exit code, the calls, and a part of the output.
 expect() {
   local wanted=$1 calls=$2 words=$3 code=0 said
   shift 3
@@ -49,15 +49,15 @@ expect 0 "fuzz " "fuzz holds" scripts/nightly fuzz
 commit second
 touch broken
 expect 1 "gpu fuzz " "these parts failed: gpu" scripts/nightly gpu fuzz
-expect 1 "gpu " "fuzz passed" scripts/nightly fuzz gpu # the one that failed again, the other not
+expect 1 "gpu " "fuzz passed" scripts/nightly fuzz gpu # only the failed one runs again
 rm broken
 expect 0 "gpu " "all parts passed" scripts/nightly fuzz gpu
-# Steps of a part that held are not done again, unless all are to be.
+# Steps that passed do not run again, unless all must.
 PATH=$tree/bin:$PATH
-before="examples examples examples read read read " # read: what is between the oldest LibTorch and the newest
+before="examples examples examples read read read " # read: versions between the oldest LibTorch and the newest
 touch broken
 expect 1 "${before}debian debian " "  Debian trixie" scripts/nightly versions
 rm broken
 expect 0 "debian debian " "the headers of LibTorch 2.13.0: passed" scripts/nightly versions
 expect 0 "${before}debian debian " "versions holds" env AGAIN=1 scripts/nightly versions
-grep -q . build/nightly/gpu.held || { echo "no time was kept" && exit 1; }
+grep -q . build/nightly/gpu.held || { echo "the time was not saved" && exit 1; }

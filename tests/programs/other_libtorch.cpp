@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded: what a LibTorch of another version says of itself.
+// Preloaded: answers as a LibTorch of another version.
 #include <string>
 
 namespace at {

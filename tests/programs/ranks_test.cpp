@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline-pipeline --ranks N` as a user types it, and the page on training, whose commands and figures are its own.
+// `plumbline-pipeline --ranks N` as a user types it, and the commands and figures of the page on training.
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -22,7 +22,7 @@ using ::testing::Not;
 
 constexpr int saved_and_stopped = 4;
 
-/// In a folder of its own, and without the variables by which the tests let root start mpirun.
+/// Runs in its own folder, and without the variables with which the tests let root start mpirun.
 class OwnRanks : public ::testing::Test {
  protected:
   Ended run(const std::string& command) const {
@@ -35,10 +35,10 @@ class OwnRanks : public ::testing::Test {
   const std::string quick_ = fixtures_path() + "/runs/quick.toml";
 };
 
-TEST_F(OwnRanks, AreProcessesOfMpirunMoreThanCoresAndAlsoOfRoot) {
+TEST_F(OwnRanks, AreMpirunProcessesEvenForRootAndBeyondTheCores) {
   const Ended ended = run("plumbline-pipeline " + quick_ + " --ranks 3 --quiet --record r");
 
-  ASSERT_EQ(ended.code, 0) << ended.said;
+  ASSERT_EQ(ended.code, 0) << ended.output;
   const Manifest manifest = read_manifest(folder_ / "r");
   EXPECT_EQ(manifest.world_size, 3);
   EXPECT_EQ(manifest.transport, "mpi");
@@ -46,28 +46,28 @@ TEST_F(OwnRanks, AreProcessesOfMpirunMoreThanCoresAndAlsoOfRoot) {
   EXPECT_THAT(command, ElementsAre(HasSubstr("plumbline-pipeline"), quick_, "--quiet", "--record", "r"));
 }
 
-TEST_F(OwnRanks, EndWithTheCodeOfTheRun) {
+TEST_F(OwnRanks, PassOnTheRunsExitCode) {
   fs::create_directories(folder_ / "taken/of-another-run");
   EXPECT_EQ(run("plumbline-pipeline " + quick_ + " --ranks=2 --record taken").code, 2);
   EXPECT_EQ(run("plumbline-pipeline " + quick_ + " --ranks 9 --schedule 2f2b --record r").code, 2);
 }
 
-TEST_F(OwnRanks, AreRefusedWhereALauncherSetsTheirNumberAndWithoutMpirun) {
+TEST_F(OwnRanks, AreRefusedUnderALauncherAndWithoutMpirun) {
   const std::string program = bin() + "/plumbline-pipeline ", options = quick_ + " --ranks 2 --record r";
   const Ended nested = run(PLUMBLINE_MPI_LAUNCHER " --allow-run-as-root -n 2 " + program + options);
   const Ended slurm = run("SLURM_JOB_ID=7 " + program + options);
   const Ended none = run("PATH=/nowhere " + program + options);
 
   EXPECT_EQ(nested.code, 2);
-  EXPECT_THAT(nested.said, HasSubstr("--ranks: mpirun or srun started this process"));
+  EXPECT_THAT(nested.output, HasSubstr("--ranks: mpirun or srun started this process"));
   EXPECT_EQ(slurm.code, 2);
-  EXPECT_THAT(slurm.said, HasSubstr("start them with srun -n 2"));
+  EXPECT_THAT(slurm.output, HasSubstr("start them with srun -n 2"));
   EXPECT_EQ(none.code, 3);
-  EXPECT_THAT(none.said, HasSubstr("mpirun, which is not on PATH; install"));
+  EXPECT_THAT(none.output, HasSubstr("mpirun, which is not on PATH; install"));
   EXPECT_FALSE(fs::exists(folder_ / "r"));
 }
 
-/// docs/training.md from its first line on, in a new folder; only the number of steps is cut.
+/// Follows docs/training.md from its first line in a new folder, with fewer steps.
 class TrainingPage : public OwnRanks {
  protected:
   TrainingPage() {
@@ -77,7 +77,7 @@ class TrainingPage : public OwnRanks {
     const std::string text = source_path() + "/scripts/kept-text ";
     EXPECT_EQ(run(text + "40000 > my-text/one.txt && " + text + "20000 > my-validation.txt").code, 0);
   }
-  /// The first block of code in this language.
+  /// The first code block in this language.
   std::string block(const std::string& language) const {
     const auto begin = page_.find("\n```" + language + "\n") + language.size() + 5;
     return page_.substr(begin, page_.find("\n```", begin) + 1 - begin);
@@ -91,10 +91,10 @@ TEST_F(TrainingPage, NamesTheModelsSize) {
   ASSERT_TRUE(std::regex_search(page_, said, std::regex("([0-9,]+) parameters")));
   const std::string figure = std::regex_replace(said[1].str(), std::regex(","), "");
 
-  EXPECT_THAT(run("plumbline-reference run.toml --check").said, HasSubstr(figure + " parameters"));
+  EXPECT_THAT(run("plumbline-reference run.toml --check").output, HasSubstr(figure + " parameters"));
 }
 
-TEST_F(TrainingPage, CommandsTrainAndGoOnElsewhereWithTheBitsOfOneDevice) {
+TEST_F(TrainingPage, CommandsTrainAndResumeWithTheBitsOfOneDevice) {
   const std::string commands = block("sh");
   std::vector<std::string> each;
   const std::regex command("plumbline-[^#\n]*[^#\n ]");
@@ -102,23 +102,23 @@ TEST_F(TrainingPage, CommandsTrainAndGoOnElsewhereWithTheBitsOfOneDevice) {
     each.push_back(line->str());
   ASSERT_EQ(each.size(), 3U) << commands;
 
-  // The kill: by a signal after the first step.
+  // Kills it by a signal after the first step.
   const Ended killed = run("{ exec " + each[0] +
                            " 2> said & }; p=$!; for i in $(seq 3000); do grep -q 'step 1' said && break; "
                            "sleep 0.05; done; kill -TERM $p; wait $p");
-  EXPECT_EQ(killed.code, saved_and_stopped) << killed.said << read_file(folder_ / "said");
+  EXPECT_EQ(killed.code, saved_and_stopped) << killed.output << read_file(folder_ / "said");
   const std::int64_t first = saved("checkpoints").at("steps");
   ASSERT_LT(first, 2000);
   for (const std::int64_t more : {1, 2}) {
     const std::int64_t steps = first + more;
     const Ended resumed = run(each[static_cast<std::size_t>(more)] + " --stop-after " + std::to_string(steps));
-    EXPECT_EQ(resumed.code, 0) << resumed.said;
+    EXPECT_EQ(resumed.code, 0) << resumed.output;
     EXPECT_EQ(saved("checkpoints").at("steps"), steps);
   }
 
   const Ended whole =
       run("plumbline-reference run.toml --quiet --checkpoint whole --stop-after " + std::to_string(first + 2));
-  ASSERT_EQ(whole.code, 0) << whole.said;
+  ASSERT_EQ(whole.code, 0) << whole.output;
   EXPECT_EQ(saved("checkpoints").at("digests"), saved("whole").at("digests"));
 }
 

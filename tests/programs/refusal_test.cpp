@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user sees of a run that cannot begin: one message, whatever the number of ranks, the exit code for all of
-// them, and a folder that the corrected command can use.
+// What a user sees if a run cannot start: one message for all ranks, one exit code, and a folder that the corrected
+// command can use.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ using testing::Ended;
 
 class Refusal : public ::testing::Test {
  protected:
-  /// A run file with `changed` lines in place of those that begin alike, and `added` at its end.
+  /// A run file in which the `changed` lines replace lines with the same beginning, with `added` at its end.
   std::string run_file(const std::vector<std::string>& changed, const std::string& added = "") {
     std::istringstream in(read_file(testing::fixtures_path() + "/runs/quick.toml"));
     std::string text;
@@ -56,24 +56,24 @@ class Refusal : public ::testing::Test {
   Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
 };
 
-/// The text stands there exactly once: not for each rank.
+/// Contains the text exactly once, not once for each rank.
 MATCHER_P(SaysOnce, text, "") {
   const auto at = arg.find(text);
   return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
 }
 
-TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
+TEST_F(Refusal, ReportsAnUnknownKeyOnceForAllRanks) {
   const auto run = run_file({}, "lerning_rate = 1e-3\n");
 
   const Ended ended = on_three_ranks(run + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("unknown key train.lerning_rate; did you mean learning_rate?"));
+  EXPECT_THAT(ended.output, SaysOnce("unknown key train.lerning_rate; did you mean learning_rate?"));
   EXPECT_TRUE(record_is_free());
 }
 
-// One rank's own: the others stand ready, and end with it.
-TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
+// An error of one rank only; the other ranks wait, and end with it.
+TEST_F(Refusal, ReportsAnErrorOfOneRankOnceWithTheRank) {
   const std::string good = run_file({});
   const std::string bad = folder_.file("bad.toml", read_file(good) + "lerning_rate = 1e-3\n").string();
   const auto training = [&](const std::string& run) { return bin() + "/plumbline-pipeline " + run + record(); };
@@ -82,13 +82,13 @@ TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
       PLUMBLINE_MPI_COMMAND " " + testing::with_another_rank_1(training(good), training(bad)), folder_.path());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("plumbline-pipeline: rank 1: " + bad + ":"));
-  EXPECT_THAT(ended.said, SaysOnce("unknown key train.lerning_rate"));
+  EXPECT_THAT(ended.output, SaysOnce("plumbline-pipeline: rank 1: " + bad + ":"));
+  EXPECT_THAT(ended.output, SaysOnce("unknown key train.lerning_rate"));
   EXPECT_TRUE(record_is_free());
 }
 
-// As that of another MPI starts them: with its variables, which this MPI does not know.
-TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
+// As if another MPI started them: with its variables, which this MPI does not know.
+TEST_F(Refusal, NamesBothMpisIfTheLauncherIsAnotherMpis) {
   const std::string training = bin() + "/plumbline-pipeline " + run_file({}) + record();
 
   const Ended ended = testing::end_of("(export OMPI_COMM_WORLD_SIZE=2; OMPI_COMM_WORLD_RANK=1 " + training +
@@ -96,20 +96,20 @@ TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
                                       folder_.path());
 
   EXPECT_EQ(ended.code, 3);
-  EXPECT_THAT(ended.said,
+  EXPECT_THAT(ended.output,
               SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes, each alone in its MPI world: "
                        "they run with "));
   EXPECT_TRUE(record_is_free());
 }
 
-TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
+TEST_F(Refusal, ReportsAWrongOptionOnceForAllRanks) {
   const Ended ended = on_three_ranks("--recrod /nowhere");
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("--recrod"));
+  EXPECT_THAT(ended.output, SaysOnce("--recrod"));
 }
 
-TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
+TEST_F(Refusal, ReportsARunTooLargeForTheMachineOnceWithItsSize) {
   Json config = read_json(testing::fixtures_path() + "/models/stories260k/config.json");
   config.update({{"hidden_size", 16384}, {"intermediate_size", 65536}, {"num_hidden_layers", 100}});
   config.erase("head_dim");
@@ -119,12 +119,12 @@ TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
   const Ended three = on_three_ranks(run + record()), one = on_one(run + record());
 
   EXPECT_EQ(three.code, 3);
-  EXPECT_THAT(three.said, SaysOnce("this machine, for all 3 ranks, has "));
-  EXPECT_THAT(three.said, SaysOnce(" of memory free, and the plan is at least 5."));
+  EXPECT_THAT(three.output, SaysOnce("this machine, for all 3 ranks, has "));
+  EXPECT_THAT(three.output, SaysOnce(" of memory free, and the plan is at least 5."));
   EXPECT_TRUE(record_is_free());
   EXPECT_EQ(one.code, 3);
-  EXPECT_THAT(one.said, SaysOnce("this machine has "));
-  EXPECT_THAT(one.said, SaysOnce("the plan for the run is at least 5."));
+  EXPECT_THAT(one.output, SaysOnce("the machine has "));
+  EXPECT_THAT(one.output, SaysOnce(" of memory free, and the plan is at least 5."));
 }
 
 TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
@@ -133,37 +133,38 @@ TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
   const Ended ended = on_three_ranks(run + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce(run + ": pipeline.balance = [2, 1, 1] adds up to 4 layers, the model has 5"));
+  EXPECT_THAT(ended.output, SaysOnce(run + ": pipeline.balance = [2, 1, 1] adds up to 4 layers, the model has 5"));
   EXPECT_TRUE(record_is_free());
 }
 
-// Every rank meets them only when it fills its own parameters.
-TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
+// Each rank finds the error only when it fills its own parameters.
+TEST_F(Refusal, ReportsWeightsOfAnotherShapeOnceAndFreesTheFolder) {
   const std::string config = "config = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n";
   const auto run =
       run_file({config + "weights = \"" + testing::fixtures_path() + "/hf_golden/tied_gqa/model.safetensors\""});
 
   for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("model.embed_tokens.weight: by the config its shape is [512x64], found [128x64]"));
+    EXPECT_THAT(ended.output,
+                SaysOnce("model.embed_tokens.weight: by the config its shape is [512x64], found [128x64]"));
     EXPECT_TRUE(record_is_free());
   }
 }
 
-TEST_F(Refusal, FolderOfAnotherRunStaysAsItIs) {
+TEST_F(Refusal, DoesNotChangeTheFolderOfAnotherRun) {
   const auto run = run_file({});
   make_folder(folder_ / "record");
   std::ofstream(folder_ / "record" / "manifest.json") << "another run's";
 
   for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("is not empty, so it may hold another run"));
+    EXPECT_THAT(ended.output, SaysOnce("is not empty, so it may hold another run"));
   }
   EXPECT_EQ(read_file(folder_ / "record" / "manifest.json"), "another run's");
 }
 
-// What is wrong with a list is found before anything is trained, whoever made the list.
-TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
+// Errors of a list are found before anything trains, whoever made the list.
+TEST_F(Refusal, ReportsADeadlockingScheduleOnceWithItsCycle) {
   const auto run = run_file({});
   const auto file = folder_.file("circle.csv",
                                  "0F0,0B0,0F1,0B1,0F2,0B2,0F3,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n"
@@ -172,12 +173,13 @@ TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
   const Ended ended = on_three_ranks(run + " --schedule " + file.string() + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
-                                   "position 1), which needs 0F1, before which rank 0 must get past 0B0"));
+  EXPECT_THAT(ended.output,
+              SaysOnce("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
+                       "position 1), which needs 0F1, before which rank 0 must get past 0B0"));
   EXPECT_TRUE(record_is_free());
 }
 
-TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
+TEST_F(Refusal, SuggestsSizesThatFitTheSchedule) {
   const auto run = run_file({});
   const std::string for_two = " --schedule " + testing::fixtures_path() + "/schedules/zbv-p2-m4.csv";
 
@@ -188,23 +190,23 @@ TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
     const Ended ended = on_three_ranks(run + options + record());
 
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce(words));
+    EXPECT_THAT(ended.output, SaysOnce(words));
     EXPECT_TRUE(record_is_free());
   }
 }
 
-// What the machine refuses is not the user's mistake: 3, not 2. (/proc takes no folders, not even from root.)
-TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
+// If the machine refuses it, it is not the user's mistake: 3, not 2. (Even root cannot make folders in /proc.)
+TEST_F(Refusal, AnUnwritableRecordIsASystemError) {
   const auto run = run_file({});
 
   for (const Ended& ended :
        {on_three_ranks(run + " --quiet --record /proc/record"), on_one(run + " --quiet --record /proc/record")}) {
     EXPECT_EQ(ended.code, 3);
-    EXPECT_THAT(ended.said, SaysOnce("/proc/record"));
+    EXPECT_THAT(ended.output, SaysOnce("/proc/record"));
   }
 }
 
-TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
+TEST_F(Refusal, NamesAnotherLibTorchsVersion) {
   const std::string other = "env LD_PRELOAD=" PLUMBLINE_OTHER_LIBTORCH " ASAN_OPTIONS=verify_asan_link_order=0 ";
   const std::string options = " " + run_file({}) + record();
 
@@ -213,13 +215,13 @@ TEST_F(Refusal, AnotherLibTorchIsNamedWithItsVersion) {
     const Ended ended = end_of(command + options);
 
     EXPECT_EQ(ended.code, 3);
-    EXPECT_THAT(ended.said, SaysOnce("LibTorch 2.9.1 is loaded, but this program was compiled for "));
+    EXPECT_THAT(ended.output, SaysOnce("LibTorch 2.9.1 is loaded, but this program was compiled for "));
     EXPECT_TRUE(record_is_free());
   }
 }
 
-// Its loader ends such a program before it can say anything itself.
-TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndSweeps) {
+// The loader ends such a program before it can print its own message.
+TEST_F(Refusal, DoctorAndSweepsNameAnIncompatibleLibTorch) {
   const std::string other = "LD_LIBRARY_PATH=" PLUMBLINE_EMPTY_LIBTORCH " " + bin() + "/plumbline ";
   const std::string words = "the LibTorch in " PLUMBLINE_EMPTY_LIBTORCH " is loaded, but lacks _Z";
 
@@ -227,34 +229,34 @@ TEST_F(Refusal, AnotherLibTorchWithoutTheTrainersFunctionsIsNamedByTheDoctorAndS
               sweep = end_of(other + "sweep " + testing::fixtures_path() + "/sweeps/quick.toml --out " +
                              (folder_ / "sweep").string());
   EXPECT_EQ(doctor.code, 3);
-  EXPECT_THAT(doctor.said, ::testing::HasSubstr(words));
-  EXPECT_THAT(doctor.said, ::testing::HasSubstr("remove the other LibTorch from LD_LIBRARY_PATH"));
-  EXPECT_EQ(sweep.code, 1);  // no case was run
-  EXPECT_THAT(sweep.said, ::testing::HasSubstr(words));
+  EXPECT_THAT(doctor.output, ::testing::HasSubstr(words));
+  EXPECT_THAT(doctor.output, ::testing::HasSubstr("remove the other LibTorch from LD_LIBRARY_PATH"));
+  EXPECT_EQ(sweep.code, 1);  // no case ran
+  EXPECT_THAT(sweep.output, ::testing::HasSubstr(words));
 }
 
 // The CUDA build's own refusals are in tests/gpu.
-TEST_F(Refusal, GpusAskedOfACpuBuildNameTheOtherBuild) {
-  if (on_one("--capabilities").said.find("\"built\": true") != std::string::npos)
+TEST_F(Refusal, GpusInACpuBuildNameTheOtherBuild) {
+  if (on_one("--capabilities").output.find("\"built\": true") != std::string::npos)
     GTEST_SKIP() << "this is no CPU build";
   const auto run = run_file({});
 
   for (const Ended& ended :
        {on_three_ranks(run + " --device cuda" + record()), on_one(run + " --device cuda" + record())}) {
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.said, SaysOnce("this is a CPU build; make cuda builds one that can use GPUs"));
+    EXPECT_THAT(ended.output, SaysOnce("this is a CPU build; make cuda builds one that can use GPUs"));
     EXPECT_TRUE(record_is_free());
   }
 }
 
-TEST_F(Refusal, NcclAskedOfACpuBuildNamesTheTransportsThereAre) {
-  if (on_one("--capabilities").said.find("\"built\": true") != std::string::npos)
+TEST_F(Refusal, NcclInACpuBuildNamesTheTransports) {
+  if (on_one("--capabilities").output.find("\"built\": true") != std::string::npos)
     GTEST_SKIP() << "this is no CPU build";
 
   const Ended ended = on_three_ranks(run_file({}) + " --transport nccl" + record());
 
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.said, SaysOnce("transport \"nccl\" is not in this build; it has mpi, threads; make cuda"));
+  EXPECT_THAT(ended.output, SaysOnce("transport \"nccl\" is not in this build; it has mpi, threads; make cuda"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# release_test.sh SCRIPTS: make release refuses what is no clean tag of the version, and else leaves archive, wheel and checksums.
+# release_test.sh SCRIPTS: make release must refuse everything except a clean tag of the version, for which it writes archive, wheel and checksums.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

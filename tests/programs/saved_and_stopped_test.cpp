@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs that are asked to save and stop, killed while they save, and that cannot save: as a user or a scheduler does it.
+// Runs that get a signal to save and stop, that are killed while they save, or that cannot save, started as a user or a
+// scheduler does.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -34,15 +35,15 @@ class SavedAndStopped : public ::testing::Test {
         << fixtures_path() + "/corpus/\"\nlengths = [8, 4]\nbatch = 1\n[train]\nsteps = 300\n";
   }
 
-  /// Of these programs with the run file, in the test's folder.
+  /// Runs one of these programs with the run file, in the test's folder.
   Ended run(const std::string& command) const {
     return end_of("( cd " + folder_.path().string() + " && " + command + " )", folder_.path());
   }
   void succeeds(const std::string& command) const {
     const Ended ended = run(command);
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, 0) << ended.output;
   }
-  /// Lets the command run until its folder has a first checkpoint, then sends the signal to it.
+  /// Runs the command until its folder has a first checkpoint, then sends it the signal.
   Ended signalled(const std::string& command, const std::string& folder, const std::string& signal) const {
     return run("{ " + command + " & } ; p=$!; for i in $(seq 3000); do [ -e " + folder +
                "/latest ] && break; sleep 0.02; done; kill -" + signal + " $p; wait $p");
@@ -61,32 +62,32 @@ class SavedAndStopped : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
+TEST_F(SavedAndStopped, BySignalAndResumedElsewhere) {
   succeeds(reference_ + "whole");
 
   const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "INT");
-  EXPECT_EQ(one.code, stopped) << one.said;
-  EXPECT_THAT(one.said, HasSubstr("continue with --resume latest"));
+  EXPECT_EQ(one.code, stopped) << one.output;
+  EXPECT_THAT(one.output, HasSubstr("continue with --resume latest"));
   ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
   const std::int64_t first = steps("a");
 
   const Ended two = run(on_two_ranks_ + "a --resume latest");
-  EXPECT_EQ(two.code, 0) << two.said;
+  EXPECT_EQ(two.code, 0) << two.output;
   EXPECT_GT(steps("a"), first);
   EXPECT_EQ(steps("a"), 300);
   EXPECT_EQ(digests("a"), digests("whole"));
 }
 
-/// mpirun hands SIGUSR1 on; ranks as threads are one process, which the signal reaches itself.
-TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
+/// mpirun forwards SIGUSR1. Ranks as threads are one process, which gets the signal directly.
+TEST_F(SavedAndStopped, OnTwoRanksAndResumedOnOneDevice) {
   succeeds(reference_ + "whole");
   const std::string threads =
       bin() + "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint ";
   for (const auto& [command, folder, signal] :
        {std::tuple(on_two_ranks_, std::string("a"), "USR1"), std::tuple(threads, std::string("b"), "TERM")}) {
     const Ended ended = signalled("exec " + command + folder + " --checkpoint-every 20", folder, signal);
-    EXPECT_EQ(ended.code, stopped) << ended.said;
-    EXPECT_THAT(ended.said, HasSubstr("continue with --resume latest"));
+    EXPECT_EQ(ended.code, stopped) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("continue with --resume latest"));
     ASSERT_LT(steps(folder), 300) << "it ended before the signal came";
 
     succeeds(reference_ + folder + " --resume latest");
@@ -94,8 +95,8 @@ TEST_F(SavedAndStopped, OnTwoRanksAndGoneOnWithOnOneDevice) {
   }
 }
 
-/// As the start says; the rank hands it on to the others, whatever launcher started them.
-TEST_F(SavedAndStopped, ByTheLineThatTheStartPrints) {
+/// Uses the printed command; the rank forwards the request to the others, whatever the launcher.
+TEST_F(SavedAndStopped, ByThePrintedCommand) {
   const std::string programs[] = {
       bin() + "/plumbline-reference run.toml --checkpoint ",
       PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --checkpoint "};
@@ -105,37 +106,37 @@ TEST_F(SavedAndStopped, ByTheLineThatTheStartPrints) {
                             " --checkpoint-every 20 2> start & }; p=$!; for i in $(seq 3000); do [ -e " + folder +
                             "/latest ] && break; sleep 0.02; done; $(sed -n 's/^to save and stop: \\(kill -TERM "
                             "[0-9]*\\) on .*/\\1/p' start); wait $p");
-    EXPECT_EQ(ended.code, stopped) << ended.said;
+    EXPECT_EQ(ended.code, stopped) << ended.output;
     EXPECT_LT(steps(folder), 300) << "it ended before the signal came";
     EXPECT_THAT(read_file(folder_.path() / "start"),
                 AllOf(HasSubstr("stopped by a signal after"), Not(HasSubstr("done: "))));
   }
 }
 
-TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
+TEST_F(SavedAndStopped, NonFiniteGradientsKeepTheLastCheckpoint) {
   std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
   const Ended ended = run(reference_ + "a --checkpoint-every 1");
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
-                                ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
+                                  ContainsRegex("the last checkpoint remains, a/step-0000000[1-9]\\. ")));
   EXPECT_GE(steps("a"), 1);
   const Ended unsaved =
       run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint b");
   EXPECT_EQ(unsaved.code, 1);
-  EXPECT_THAT(unsaved.said, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
+  EXPECT_THAT(unsaved.output, AllOf(HasSubstr("first in model."), HasSubstr("; there is no checkpoint. ")));
 }
 
-TEST_F(SavedAndStopped, ByRanksThatFailWhoSayWhyAndEndTheJobWithTheirCode) {
+TEST_F(SavedAndStopped, FailingRanksExplainAndEndTheJobWithTheirCode) {
   std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
 
   const Ended ended = run(on_two_ranks_ + "a --checkpoint-every 1");
 
-  EXPECT_EQ(ended.code, 1) << ended.said;
-  EXPECT_THAT(ended.said, ContainsRegex("rank [01] ended the run: [^\n]*the gradients are not finite"));
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  EXPECT_THAT(ended.output, ContainsRegex("rank [01] ended the run: [^\n]*the gradients are not finite"));
   EXPECT_GE(steps("a"), 1);
 }
 
-TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
+TEST_F(SavedAndStopped, ARecordOfAResumedRunNamesItsOriginAndTransport) {
   std::string text = read_file(folder_.path() / "run.toml");
   text.replace(text.find("steps = 300"), 11, "steps = 3\nthreads = 2");
   folder_.file("run.toml", text);
@@ -153,7 +154,7 @@ TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
   EXPECT_GT(std::stoll(memory.rows[0].cells[memory.column("parameter_bytes")]), 0);
 }
 
-TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
+TEST_F(SavedAndStopped, MetricsHaveEachStepOnceEvenIfRepeated) {
   succeeds(reference_ + "a --checkpoint-every 100");
   succeeds(reference_ + "a --resume a/step-00000200 --discard-later");
   const CsvTable metrics = read_csv(folder_.path() / "a/metrics.csv", {"step"});
@@ -161,7 +162,7 @@ TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(metrics.rows[i].cells[0], std::to_string(i));
 }
 
-TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
+TEST_F(SavedAndStopped, ARecordOfAStoppedRunSaysSo) {
   ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, stopped);
   const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");
   EXPECT_EQ(exit.at("status"), "stopped");
@@ -169,22 +170,23 @@ TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
   EXPECT_EQ(exit.at("signal"), nullptr);
 }
 
-TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
+TEST_F(SavedAndStopped, AFailedSaveIsReportedAndTrainingContinues) {
   succeeds(reference_ + "a --stop-after 100");
   const std::string kept = "a/step-00000100";
   ASSERT_TRUE(fs::exists(folder_.path() / kept));
 
-  // A file may have 64 KiB: checkpoint.json has, the weights have not.
+  // A file may have 64 KiB, enough for checkpoint.json but not for the weights.
   const Ended ended = run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --checkpoint-every 100 --resume latest");
 
-  EXPECT_EQ(ended.code, 3) << "what it trained is kept nowhere: " << ended.said;
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),
-                                HasSubstr("warning: no checkpoint after step 299: "), HasSubstr("are lost")));
-  EXPECT_TRUE(fs::exists(folder_.path() / kept)) << "the last one stays";
+  EXPECT_EQ(ended.code, 3) << "its training is not saved anywhere: " << ended.output;
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("warning: no checkpoint after step 199: "), HasSubstr("model-00001-of-00001"),
+                    HasSubstr("warning: no checkpoint after step 299: "), HasSubstr("are lost")));
+  EXPECT_TRUE(fs::exists(folder_.path() / kept)) << "the last checkpoint remains";
   EXPECT_FALSE(fs::exists(folder_.path() / "a/step-00000300.partial"));
 }
 
-TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {
+TEST_F(SavedAndStopped, ARunWithoutARecordLeavesNoTemporaryFiles) {
   fs::create_directories(folder_.path() / "tmp");
   ASSERT_EQ(run("export TMPDIR=$PWD/tmp; " + reference_ + "a && " + bin() +
                 "/plumbline-pipeline run.toml --quiet --transport threads --ranks 2 --checkpoint b")

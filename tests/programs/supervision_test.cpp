@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that die, hang, leave or dawdle at every place of a run, over MPI, as a sweep starts and watches them: the
-// launch ends, nothing of it is left, and it names the rank and what the rank was doing. With
-// PLUMBLINE_SUPERVISION_CSV=FILE each trial adds a row to that file.
+// Ranks that die, hang, exit or are slow at every place of a run, over MPI, started and watched as in a sweep. The
+// launch must end, leave no process, and name the rank and its action. With PLUMBLINE_SUPERVISION_CSV=FILE each trial
+// adds a row to that file.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 
-/// Of a wait that ends by it, or must not; other waits have time on a busy machine, too.
+/// Short for the wait that must end by it, or must not; other waits get more time for a busy machine.
 constexpr std::int64_t short_ms = 3000, long_ms = 50'000;
 
 struct Trial {
@@ -48,7 +48,7 @@ struct Trial {
   bool hangs() const { return way == "stopped" || way == "hangs" || way == "spins"; }
   std::int64_t start_timeout_ms() const { return hangs() && place == "start" ? short_ms : long_ms; }
   std::int64_t timeout_ms() const { return hangs() || goes_on() ? short_ms : long_ms; }
-  /// In tests/mutant. What is paused stops itself, and is let go by somebody else.
+  /// The fault's name in tests/mutant. A paused rank stops itself, and another process continues it.
   std::string fault() const {
     return "H4-" + (way == "paused" ? "stopped" : way) + "-" + place + "@rank=" + std::to_string(rank) + ",step=1";
   }
@@ -58,7 +58,7 @@ void PrintTo(const Trial& trial, std::ostream* out) {
   *out << trial.name();
 }
 
-/// What the rank does at that place of step 1, under 1F1B with one stage a rank.
+/// The rank's action at that place of step 1, under 1F1B with one stage a rank.
 std::string action_of(const Trial& trial) {
   const std::string stage = std::to_string(trial.rank);
   if (trial.place == "start") return "before its first action";
@@ -68,7 +68,7 @@ std::string action_of(const Trial& trial) {
   return stage + "STEP of step 1";
 }
 
-std::string what_befell(const Trial& trial) {
+std::string expected_text(const Trial& trial) {
   if (trial.way == "killed") return "was killed by signal 9 (SIGKILL)";
   if (trial.way == "stopped") return "was stopped (SIGSTOP)";
   if (trial.way == "throws") return "ended with an error (exit code 1)";
@@ -76,8 +76,8 @@ std::string what_befell(const Trial& trial) {
   return trial.place == "receive" ? "hangs: it stopped polling for what it awaits" : "made no progress";
 }
 
-/// In MPI_Finalize, when the record is complete.
-std::string what_befell_after_the_run(const Trial& trial) {
+/// The same in MPI_Finalize, when the record is complete.
+std::string expected_text_after_the_run(const Trial& trial) {
   if (trial.way == "killed") return " was killed by signal 9 (SIGKILL) then";
   if (trial.way == "stopped") return " was stopped (SIGSTOP) then";
   return trial.way == "leaves" ? "'s process ended unexpectedly" : "'s process did not end";
@@ -85,15 +85,15 @@ std::string what_befell_after_the_run(const Trial& trial) {
 
 struct Outcome {
   LaunchFinding finding;
-  std::optional<double> seconds;  ///< from what befell the rank until the last process was gone
-  std::string said;
+  std::optional<double> seconds;  ///< from the disturbance until the last process ended
+  std::string output;
 };
 
 double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// `disturb` is called every 20 ms with the process ids of the ranks that have been seen.
+/// Calls `disturb` every 20 ms with the process ids of the observed ranks.
 Outcome run(const Trial& trial, const std::string& fault, std::int64_t steps, std::chrono::seconds time_limit,
             const fs::path& folder, const std::function<void(const std::set<pid_t>&)>& disturb) {
   const std::int64_t world = trial.world;
@@ -135,14 +135,14 @@ Outcome run(const Trial& trial, const std::string& fault, std::int64_t steps, st
   Outcome outcome;
   outcome.finding = plumbline::launch(launch, signals);
   const double end = monotonic_seconds();
-  outcome.said = read_file(launch.folder / "stdout.txt") + read_file(launch.folder / "stderr.txt");
-  if (const auto at = outcome.said.find("befell at "); at != std::string::npos)
-    outcome.seconds = end - std::strtod(outcome.said.c_str() + at + 10, nullptr);
+  outcome.output = read_file(launch.folder / "stdout.txt") + read_file(launch.folder / "stderr.txt");
+  if (const auto at = outcome.output.find("disturbed at "); at != std::string::npos)
+    outcome.seconds = end - std::strtod(outcome.output.c_str() + at + 13, nullptr);
   for (const pid_t pid : pids) EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " was left";
   return outcome;
 }
 
-/// Adds the trial's row once it is known whether all was as it was to be.
+/// Adds the trial's row, once it is known whether it went as expected.
 class Row {
  public:
   Row(const Trial& trial, const Outcome& outcome) : trial_(trial), outcome_(outcome) {}
@@ -166,7 +166,7 @@ class Row {
   const Outcome& outcome_;
 };
 
-/// Lets ranks go on that have been stopped for a second.
+/// Continues ranks that have been stopped for a second.
 class LetGo {
  public:
   void operator()(const std::set<pid_t>& pids) {
@@ -184,11 +184,11 @@ class LetGo {
 
 class Supervision : public ::testing::TestWithParam<Trial> {};
 
-TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
+TEST_P(Supervision, NamesTheRankAndItsAction) {
   const Trial& trial = GetParam();
   const TemporaryFolder folder;
   LetGo let_go;
-  // Nobody but the launch waits for a process that does not end.
+  // Only the launch waits for a process that does not end.
   const bool waited_for = trial.place == "finalize" && trial.hangs();
   const Outcome outcome =
       run(trial, trial.fault(), 3, std::chrono::seconds(waited_for ? 20 : 60), folder.path(), [&](const auto& pids) {
@@ -198,35 +198,35 @@ TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
   const std::string& words = outcome.finding.words;
 
   if (trial.goes_on()) {
-    EXPECT_EQ(outcome.finding.exit_code, 0) << words << outcome.said;
+    EXPECT_EQ(outcome.finding.exit_code, 0) << words << outcome.output;
     return;
   }
-  EXPECT_NE(outcome.finding.exit_code, 0) << words << outcome.said;
+  EXPECT_NE(outcome.finding.exit_code, 0) << words << outcome.output;
   if (trial.way == "throws" && trial.place == "start") {
-    // All ranks agree to leave, and the record's folder is given back; what the lowest that failed said is told.
+    // All ranks agree to exit, and the record's folder is free again; the message is that of the lowest failed rank.
     EXPECT_THAT(words, HasSubstr("thrown for a test"));
     if (trial.rank > 0) {
       EXPECT_EQ(outcome.finding.culprit_rank, trial.rank) << words;
     }
     return;
   }
-  EXPECT_EQ(outcome.finding.culprit_rank, trial.rank) << words << "\n" << outcome.said;
+  EXPECT_EQ(outcome.finding.culprit_rank, trial.rank) << words << "\n" << outcome.output;
   if (trial.place == "finalize") {
     EXPECT_THAT(words, HasSubstr("every rank completed, but rank " + std::to_string(trial.rank) +
-                                 what_befell_after_the_run(trial)))
-        << outcome.said;
+                                 expected_text_after_the_run(trial)))
+        << outcome.output;
     return;
   }
-  EXPECT_THAT(words, HasSubstr("rank " + std::to_string(trial.rank) + " " + what_befell(trial))) << outcome.said;
-  EXPECT_THAT(words, HasSubstr(action_of(trial))) << outcome.said;
-  EXPECT_FALSE(outcome.finding.timed_out) << "ranks have a deadline of their own";
+  EXPECT_THAT(words, HasSubstr("rank " + std::to_string(trial.rank) + " " + expected_text(trial))) << outcome.output;
+  EXPECT_THAT(words, HasSubstr(action_of(trial))) << outcome.output;
+  EXPECT_FALSE(outcome.finding.timed_out) << "ranks have their own deadline";
 }
 
 std::vector<Trial> every_trial() {
   std::vector<Trial> trials;
   for (const std::string way : {"killed", "stopped", "hangs", "spins", "throws", "leaves", "slow", "paused"}) {
     for (const std::string place : {"start", "forward", "backward", "receive", "update", "end", "finalize"}) {
-      if (way == "throws" && place == "finalize") continue;  // a function of C
+      if (way == "throws" && place == "finalize") continue;  // a C function cannot throw
       for (const std::int64_t world : {2, 4, 8}) {
         for (const std::int64_t rank : std::set<std::int64_t>{0, world / 2, world - 1})
           trials.push_back({way, place, world, rank});
@@ -239,7 +239,7 @@ std::vector<Trial> every_trial() {
 INSTANTIATE_TEST_SUITE_P(Matrix, Supervision, ::testing::ValuesIn(every_trial()),
                          [](const auto& trial) { return trial.param.name(); });
 
-/// The launcher itself, once both its ranks have been seen for half a second.
+/// Sends the signal to the launcher itself, half a second after both its ranks were seen.
 LaunchFinding with_launcher_sent(int signal, std::chrono::seconds time_limit) {
   const TemporaryFolder folder;
   int glances = 0;
@@ -252,14 +252,14 @@ LaunchFinding with_launcher_sent(int signal, std::chrono::seconds time_limit) {
       .finding;
 }
 
-TEST(SupervisionOfTheLauncher, WhoKilledItIsNoRank) {
+TEST(SupervisionOfTheLauncher, AKilledLauncherIsNotARank) {
   const LaunchFinding finding = with_launcher_sent(SIGKILL, std::chrono::seconds(60));
   EXPECT_FALSE(finding.culprit_rank) << finding.words;
   EXPECT_THAT(finding.words, HasSubstr("mpirun was killed by signal 9 (SIGKILL)"));
   EXPECT_FALSE(finding.timed_out);
 }
 
-TEST(SupervisionOfTheLauncher, ThatItWasStoppedIsSaid) {
+TEST(SupervisionOfTheLauncher, ReportsAStoppedLauncher) {
   const LaunchFinding finding = with_launcher_sent(SIGSTOP, std::chrono::seconds(8));
   EXPECT_FALSE(finding.culprit_rank) << finding.words;
   EXPECT_THAT(finding.words, HasSubstr("mpirun was stopped (SIGSTOP)"));

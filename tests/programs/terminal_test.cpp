@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep says to people, in lines of 80 columns: golden files with times masked (tests/programs/terminal).
+// What a sweep prints for people, in lines of 80 columns: golden files with times masked (tests/programs/terminal).
 // PLUMBLINE_WRITE_GOLDENS=1 writes them.
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As a terminal shows it: of a line that is written over the last text.
+/// As a terminal shows it: only the last text of an overwritten line.
 std::string as_shown(const std::string& bytes) {
   std::istringstream lines(std::regex_replace(bytes, std::regex("\r\n"), "\n"));
   std::string shown;
@@ -42,7 +42,7 @@ class Terminal : public ::testing::Test {
   void script(const std::string& name, const std::string& body) {
     fs::permissions(folder_.file(name, "#!/bin/bash\n" + body), fs::perms::owner_all);
   }
-  /// In the folder, so that no line is as long as the folder's name.
+  /// Runs in the folder, so that no line depends on the length of the folder's name.
   Ended sweep(const std::string& options, const std::string& around = "%") {
     const std::string command = "plumbline sweep sweep.toml --out out " + options;
     return end_of("( cd " + folder_.path().string() + " && PATH=" + bin() + ":$PATH && export COLUMNS=80 && " +
@@ -52,7 +52,7 @@ class Terminal : public ::testing::Test {
   static void expect_golden(const std::string& name, const std::string& said) {
     const fs::path golden = fs::path(source_path()) / "tests/programs/terminal" / (name + ".txt");
     const std::string times = std::regex_replace(said, std::regex("[0-9]+(\\.[0-9])? s\\b"), "T s");
-    // A case that ends early was not always shown as running before.
+    // A case that ends early is not always shown as running before.
     const std::string shown = std::regex_replace(times, std::regex(".*  running T s, .*\n"), "");
     // The numbers of an element depend on the processor.
     const std::string masked =
@@ -69,10 +69,10 @@ TEST_F(Terminal, ASweepThatHolds) {
   const Ended ended = sweep("");
 
   EXPECT_EQ(ended.code, 0);
-  expect_golden("green", ended.said);
+  expect_golden("green", ended.output);
 }
 
-// One bit of an activation is flipped. The commits of the programs are no matter: a working tree's may differ.
+// One bit of an activation is flipped. The programs' commits do not matter, since a working tree's may differ.
 TEST_F(Terminal, ASweepThatDoesNotHold) {
   fs::create_directory(folder_ / "trainers");
   const std::string same_commit =
@@ -85,7 +85,7 @@ TEST_F(Terminal, ASweepThatDoesNotHold) {
   const Ended ended = sweep("--trainers trainers --cells '*-w2'");
 
   EXPECT_EQ(ended.code, 1);
-  expect_golden("red", ended.said);
+  expect_golden("red", ended.output);
 }
 
 TEST_F(Terminal, ASweepThatIsInterrupted) {
@@ -94,7 +94,7 @@ TEST_F(Terminal, ASweepThatIsInterrupted) {
   const Ended ended = sweep("", "script -qec 'stty cols 80; %' /dev/null < /dev/null");
 
   EXPECT_EQ(ended.code, 3);
-  expect_golden("interrupted", as_shown(ended.said));
+  expect_golden("interrupted", as_shown(ended.output));
 }
 
 }  // namespace

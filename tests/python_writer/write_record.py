@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a run record as any trainer could, in plain Python (XXH3 from the xxhash module, else from xxh128sum). It trains
-nothing: each tensor's numbers are drawn from its name, so that every partition writes the same ones, as exact trainers would.
+"""Writes a run record as any trainer could, in plain Python (XXH3 from the xxhash module or from xxh128sum). It does not train:
+each tensor's numbers are drawn from its name, so that every partition writes the same numbers, as exact trainers would.
 usage: write_record.py FOLDER [--stages "embed_tokens,layers.0/norm,lm_head"] [--seed 1] [--narrow] [--convolutions] [--without-clipping]
-(--narrow: a fault on a cut; --convolutions: three of them and a head, in place of a Llama; --drop NAME: a parameter that no rank lists)"""
+(--narrow: a fault at a stage boundary; --convolutions: three of them and a head instead of a Llama; --drop NAME: no rank lists this parameter)"""
 import argparse, csv, json, math, pathlib, random, shutil, struct, subprocess, time, uuid
 
 ask = argparse.ArgumentParser()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sender that modifies its tensor before its send has completed: ThreadSanitizer must report this race in the threads
-// transport. With "right" as its argument it waits first, and nothing may be reported.
+// A sender that changes its tensor before its send has completed: ThreadSanitizer must report this race in the threads
+// transport. With the argument "right" it waits first, and ThreadSanitizer must report nothing.
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of the format, and which rows they may have. Other programs write these tables too: a column that moves or
-// changes its name is a new schema.
+// The tables of the format, and which rows they may have. Other programs write these tables too, so a column that moves
+// or changes its name needs a new schema version.
 #include "record/columns.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace testing;
 
-/// A valid row of each table, no two cells of which are equal where that is possible.
+/// A valid row of each table; where possible, all cells of a row differ.
 const auto sample_rows = std::make_tuple(sample_step(2, 1), NormRow{1, 0, 2.0, 3.0, 0.5}, sample_microbatch(0, 1),
                                          sample_tensor(0, 1), sample_boundary(0, 1), sample_action(0, 1),
                                          sample_memory(1), SavedRow{0, "norm", 2, 3, 4, 5, 6, 7}, sample_traffic(0, 1),
@@ -79,7 +79,7 @@ TEST(Columns, ReadBackWhatTheyWrote) {
   EXPECT_EQ(join(cells_of(row), ",").substr(0, 9), "0,inf,nan");
 }
 
-/// What a reader says of the sample row of a table after the changes: lines "/pointer value" change the manifest, lines
+/// The reader's answer to a table's sample row after the changes: lines "/pointer value" change the manifest, lines
 /// "table column value" a cell.
 std::string row_answer(const std::string& changes) {
   std::string of_manifest = "/evaluation {\"every\": 1, \"microbatches\": 2}\n", said = "no such table or column";
@@ -113,7 +113,7 @@ TEST(Rows, AreAcceptedOrRefusedAsApproved) {
   expect_answers("rows.txt", row_answer);
 }
 
-TEST(Rows, OfAReferenceHaveComputedBoundaries) {
+TEST(Rows, AReferenceHasComputedBoundaries) {
   const Manifest manifest = parse_manifest("manifest.json", one_stage_manifest("reference"));
   BoundaryRow row = sample_boundary(0, 1);
   row.from_stage = row.to_stage = row.peer = 0;
@@ -123,7 +123,7 @@ TEST(Rows, OfAReferenceHaveComputedBoundaries) {
   EXPECT_FALSE(bad_cell(row, manifest, 0));
 }
 
-TEST(Rows, ASizeIsAProductThatDoesNotOverflow) {
+TEST(Rows, SizeDoesNotOverflow) {
   EXPECT_EQ(size_of({}), 1);
   EXPECT_EQ(size_of({0, 5}), 0);
   EXPECT_EQ(size_of({5, 0}), 0);

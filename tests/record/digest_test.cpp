@@ -15,7 +15,7 @@ std::string digest(const std::string& dtype, const Shape& shape, const std::arra
   return tensor_digest(dtype, shape, std::as_bytes(std::span(values)));
 }
 
-// The vectors of docs/record-format.md: other programs' digests are held against them too.
+// The vectors of docs/record-format.md, with which other programs check their digests.
 TEST(TensorDigest, EqualsThePublishedVectors) {
   EXPECT_EQ(digest<float>("float32", {3}, std::array{1.0f, 2.0f, 3.0f}), "e9ae472f8e0534b67486a13c09695146");
   EXPECT_EQ(digest<float>("float32", {}, std::array{1.5f}), "77b3d71dc009b6ec2f49a7bfef15fa25");
@@ -26,7 +26,7 @@ TEST(TensorDigest, EqualsThePublishedVectors) {
             "73c92bbd3a0b61aae62e86e1dd91d5d5");
 }
 
-TEST(TensorDigest, SeesOneBitTheDtypeAndTheShape) {
+TEST(TensorDigest, DependsOnEveryBitTheDtypeAndTheShape) {
   const std::array<float, 2> values{1, 0}, negative_zero{1, -0.0f};
   const std::string digest_of_values = digest("float32", {2}, values);
 
@@ -40,7 +40,7 @@ TEST(TensorDigest, BytesOfAnotherShapeAreAProgrammersError) {
 
   EXPECT_THROW(digest("float32", {3}, values), std::logic_error);
   EXPECT_THROW(digest("float8", {2}, values), std::logic_error);
-  EXPECT_THROW(tensor_digest("float8", {0}, {}), std::logic_error) << "not even of no elements";
+  EXPECT_THROW(tensor_digest("float8", {0}, {}), std::logic_error) << "even without elements";
 }
 
 }  // namespace

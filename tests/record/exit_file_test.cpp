@@ -58,7 +58,7 @@ TEST(ExitFile, IsReadStrictly) {
   EXPECT_THAT(refusal(R"({"rank": 0, "sta)"), HasSubstr("exit.json:1:"));
 }
 
-TEST(ExitFile, TheWordsOfAnErrorAreCutOff) {
+TEST(ExitFile, CutsOffALongError) {
   const TemporaryFolder folder;
   const auto where = [&](const std::string& text) {
     const Json json = {{"rank", 0}, {"status", "error"}, {"code", 1}, {"where", text}};
@@ -69,7 +69,7 @@ TEST(ExitFile, TheWordsOfAnErrorAreCutOff) {
   EXPECT_EQ(where(std::string(401, 'x')), std::string(400, 'x'));
 }
 
-TEST(ExitFile, NotesAreTextsThatAreCutOff) {
+TEST(ExitFile, NotesAreStringsAndCutOff) {
   const TemporaryFolder folder;
   const auto notes = [&](const Json& notes) {
     const Json json = {{"rank", 0}, {"status", "ok"}, {"code", 0}, {"notes", notes}};
@@ -116,7 +116,7 @@ TEST_F(LaunchFindingFile, ReadsBackAsItWasWritten) {
   EXPECT_EQ(read_back.seconds, 1.5);
 }
 
-TEST_F(LaunchFindingFile, OfARunThatEndedWellNoRankIsToBlame) {
+TEST_F(LaunchFindingFile, ASuccessfulRunHasNoCulprit) {
   const LaunchFinding read_back = read(to_json(LaunchFinding{}));
 
   EXPECT_TRUE(read_back.started);
@@ -126,7 +126,7 @@ TEST_F(LaunchFindingFile, OfARunThatEndedWellNoRankIsToBlame) {
   EXPECT_EQ(to_json(LaunchFinding{}).at("culprit_rank"), Json(nullptr));
 }
 
-TEST_F(LaunchFindingFile, DamageIsRefusedByItsKey) {
+TEST_F(LaunchFindingFile, NamesADamagedKey) {
   const Json whole = to_json(example());
   for (const auto& [key, value] : whole.items())
     EXPECT_THAT(refusal([&key = key](Json& json) { json.erase(key); }), EndsWith("key " + key + ": is missing"));

@@ -35,7 +35,7 @@ void make_step(ExternalRecord& record, std::int64_t rank) {
   record.end_step();
 }
 
-TEST(ExternalRecord, IsReadStrictlyAsItWasTold) {
+TEST(ExternalRecord, PassesTheStrictReaderUnchanged) {
   const TemporaryFolder folder;
   for (const std::int64_t rank : {0, 1}) {
     ExternalRecord record(folder / "record", two_stages(), rank);
@@ -79,7 +79,7 @@ TEST(ExternalRecord, RunThatEndsEarlySaysErrorAndKeepsItsSteps) {
   EXPECT_EQ(read.ranks[0].steps.size(), 1U);
 }
 
-TEST(ExternalRecord, RefusesWhatNoReaderWouldTake) {
+TEST(ExternalRecord, RefusesWhatReadersWouldRefuse) {
   const TemporaryFolder folder;
   const auto of = [&](auto change) {
     ExternalRun run = two_stages();
@@ -117,22 +117,22 @@ TEST(ExternalRecord, RefusesCallsOutOfOrderAndStepsThatLackSomething) {
   EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("0 microbatches were recorded, of 1")));
 }
 
-/// The stage in the middle has no units; ranks are numbered otherwise than stages, so that none stands for the other.
+/// The stage in the middle has no units. Stage and rank numbers differ, so that a test notices if they are confused.
 ExternalRun empty_in_the_middle() {
   return external_run({{1, {"a"}}, {2, {}}, {0, {"c"}}});
 }
 
 using Call = void (ExternalRecord::*)(std::int64_t, std::int64_t, std::int64_t, const TensorView&);
 
-/// The row of this call on that rank.
-template <typename Tell>
-BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, Tell tell) {
-  const auto rows = external_rows(run, rank, tell).boundaries;
+/// The row that this call writes on that rank.
+template <typename WriteRows>
+BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, WriteRows write_rows) {
+  const auto rows = external_rows(run, rank, write_rows).boundaries;
   EXPECT_EQ(rows.size(), 1U);
   return rows.empty() ? BoundaryRow{} : rows.front();
 }
 
-TEST(ExternalBoundaries, ATensorNamesItsStagesAndTheRankAtItsOtherEnd) {
+TEST(ExternalBoundaries, ATensorNamesItsStagesAndPeer) {
   struct Case {
     ExternalRun run;
     std::int64_t rank;
@@ -149,19 +149,19 @@ TEST(ExternalBoundaries, ATensorNamesItsStagesAndTheRankAtItsOtherEnd) {
         Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 2, 2, 1, 0, "receive"},
         Case{of_one_rank, 0, &ExternalRecord::handed_over, 0, 1, 0, 1, 0, "local"}}) {
     const BoundaryRow row =
-        boundary_of(run, rank, [&, &tell = call, &one = first, &other = second](ExternalRecord& record) {
-          (record.*tell)(one, other, 0, external_tensor);
+        boundary_of(run, rank, [&, &write_rows = call, &one = first, &other = second](ExternalRecord& record) {
+          (record.*write_rows)(one, other, 0, external_tensor);
         });
     EXPECT_EQ(row.from_stage, from);
     EXPECT_EQ(row.to_stage, to);
     EXPECT_EQ(row.peer, peer);
     EXPECT_EQ(row.side, side);
     EXPECT_EQ(row.direction, from < to ? "forward" : "backward");
-    EXPECT_EQ(row.cut, "c") << "the first unit downstream, over the stage that has none";
+    EXPECT_EQ(row.cut, "c") << "the first unit downstream, beyond the empty stage";
   }
 }
 
-TEST(ExternalBoundaries, OfOneDeviceTheTensorIsComputedAndHasNoEnds) {
+TEST(ExternalBoundaries, OnOneDeviceATensorIsComputedAndHasNoPeers) {
   for (const bool backward : {false, true}) {
     const auto row = boundary_of(external_run(), 0,
                                  [&](ExternalRecord& record) { record.computed("b", backward, 0, external_tensor); });
@@ -173,15 +173,15 @@ TEST(ExternalBoundaries, OfOneDeviceTheTensorIsComputedAndHasNoEnds) {
   }
 }
 
-TEST(ExternalBoundaries, BehindTheLastUnitNothingCrosses) {
+TEST(ExternalBoundaries, NoBoundaryFollowsTheLastUnit) {
   const auto run = external_run({{0, {"a"}}, {1, {"b"}}, {2, {}}});
 
   EXPECT_THAT(external_rows(run, 1, [](ExternalRecord& record) { record.sent(1, 2, 0, external_tensor); }).boundaries,
               IsEmpty());
 }
 
-// Readers would refuse such a record: the trainer gets the error at the wrong call.
-TEST(ExternalBoundaries, RowsOfAnotherRanksStageAreRefused) {
+// Readers would refuse such a record; the error shows the trainer which call is wrong.
+TEST(ExternalBoundaries, RefusesRowsOfAnotherRanksStage) {
   const TemporaryFolder folder;
   ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
   const auto refused = ThrowsMessage<InputError>(HasSubstr("stage 1 is rank 1's, but was recorded by rank 0"));
@@ -194,7 +194,7 @@ TEST(ExternalBoundaries, RowsOfAnotherRanksStageAreRefused) {
   EXPECT_THAT([&] { record.begin_action(1, "F", 0); }, refused);
 }
 
-TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
+TEST(ExternalBoundaries, RefusesUnknownStages) {
   const TemporaryFolder folder;
   ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
   record.begin_step(0.1);
@@ -216,7 +216,7 @@ Manifest manifest_of(const ExternalRun& run) {
   return read_manifest(folder / "record");
 }
 
-TEST(ExternalManifest, SaysWhatTheRunSays) {
+TEST(ExternalManifest, DescribesTheRun) {
   ExternalRun run = external_run();
   run.model = R"({"width": 7})";
   run.schedule = "1f1b";
@@ -243,7 +243,7 @@ TEST(ExternalManifest, SaysWhatTheRunSays) {
   EXPECT_EQ(manifest.json.at("data").at("source"), "a corpus");
 }
 
-TEST(ExternalManifest, TheWayOfTheNormIsToldWhereTheRunClips) {
+TEST(ExternalManifest, HasTheNormsOrderIfTheRunClips) {
   ExternalRun run = external_run();
   run.norm_order = "per_rank";
   run.clip_epsilon = 1e-6;
@@ -260,7 +260,7 @@ TEST(ExternalManifest, TheWayOfTheNormIsToldWhereTheRunClips) {
   EXPECT_EQ(does_not.clip_epsilon, 0);
 }
 
-TEST(ExternalManifest, ChunksAreTheMostStagesThatARankMayHave) {
+TEST(ExternalManifest, ChunksIsTheLargestNumberOfStagesOfARank) {
   const auto chunks = [](const std::vector<ExternalStage>& stages) {
     return manifest_of(external_run(stages)).chunks_per_rank;
   };
@@ -270,7 +270,7 @@ TEST(ExternalManifest, ChunksAreTheMostStagesThatARankMayHave) {
   EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}, {0, {"c"}}, {1, {"d"}}}), 2);
 }
 
-TEST(ExternalManifest, ARankWithoutAStageIsRefused) {
+TEST(ExternalManifest, RefusesARankWithoutAStage) {
   const TemporaryFolder folder;
   for (const std::int64_t rank : {-1, 2}) {
     EXPECT_THAT(

@@ -37,16 +37,16 @@ inline void complete_external_step(ExternalRecord& record) {
   record.end_step();
 }
 
-/// The rows that `tell` writes in the first step of a rank; the run ends there.
-template <typename Tell>
-RankRecord external_rows(const ExternalRun& run, std::int64_t rank, Tell tell) {
+/// The rows that `write_rows` writes in the first step of a rank, which is also the last.
+template <typename WriteRows>
+RankRecord external_rows(const ExternalRun& run, std::int64_t rank, WriteRows write_rows) {
   const TemporaryFolder folder;
   const auto path = folder / "record";
   if (rank != 0) ExternalRecord(path, run, 0);
   {
     ExternalRecord record(path, run, rank);
     record.begin_step(0.1);
-    tell(record);
+    write_rows(record);
     complete_external_step(record);
   }
   return read_record(path).ranks.at(static_cast<std::size_t>(rank));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of an external trainer's steps, and the calls that it may not make.
+// The tables of an external trainer's steps, and the calls that it must not make.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -36,7 +36,7 @@ class ExternalSteps : public ::testing::Test {
   std::filesystem::path path_ = folder_ / "record";
 };
 
-TEST_F(ExternalSteps, LossesAreAddedInTheOrderOfTheMicrobatchesHoweverTheyAreTold) {
+TEST_F(ExternalSteps, AddsLossesInMicrobatchOrder) {
   ExternalRun run = external_run();
   run.microbatches = 3;
   {
@@ -61,7 +61,7 @@ TEST_F(ExternalSteps, LossesAreAddedInTheOrderOfTheMicrobatchesHoweverTheyAreTol
   EXPECT_EQ(rank.microbatches[2].tokens, 8);
 }
 
-TEST_F(ExternalSteps, AStepSaysNothingOfTheOneBefore) {
+TEST_F(ExternalSteps, AStepStartsEmpty) {
   ExternalRun run = external_run();
   run.steps = 2;
   {
@@ -90,12 +90,12 @@ TEST_F(ExternalSteps, AStepSaysNothingOfTheOneBefore) {
   EXPECT_EQ(rank.actions.size(), 1U);
 }
 
-TEST_F(ExternalSteps, SecondsAreThoseOfTheStepAlone) {
+TEST_F(ExternalSteps, SecondsMeasureOnlyTheStep) {
   double outside = 0;
   const auto now = [] { return std::chrono::steady_clock::now(); };
   {
     ExternalRecord record(path_, external_run());
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // before the step, and no part of it
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // before the step, so not part of it
     const auto begun = now();
     record.begin_step(0.1);
     let_time_pass();
@@ -109,7 +109,7 @@ TEST_F(ExternalSteps, SecondsAreThoseOfTheStepAlone) {
   EXPECT_LE(seconds, outside);
 }
 
-TEST_F(ExternalSteps, TheDigestOfAllDataIsThatOfWhatWasFedInItsOrder) {
+TEST_F(ExternalSteps, DataDigestCoversTheDataInOrder) {
   ExternalRun run = external_run();
   run.microbatches = 3;
   const std::string first = microbatch_of_rows(1, {external_tensor}).digest, second = std::string(32, 'a');
@@ -129,7 +129,7 @@ TEST_F(ExternalSteps, TheDigestOfAllDataIsThatOfWhatWasFedInItsOrder) {
   EXPECT_EQ(rank.exit.value().data_digest, hash_hex(first + second));
 }
 
-TEST_F(ExternalSteps, ARankThatIsFedNothingTellsNoDigestAndTrafficIsLeftToWhoCarriesIt) {
+TEST_F(ExternalSteps, ARankWithoutDataHasNoDigestAndNoTraffic) {
   const RankRecord rank = external_rows(external_run(), 0, [](ExternalRecord&) {});
 
   EXPECT_EQ(rank.microbatches.at(0).data_digest, "");
@@ -137,7 +137,7 @@ TEST_F(ExternalSteps, ARankThatIsFedNothingTellsNoDigestAndTrafficIsLeftToWhoCar
   EXPECT_THAT(rank.absent, Contains("traffic.csv"));
 }
 
-TEST_F(ExternalSteps, WithoutTensorsNoneIsWritten) {
+TEST_F(ExternalSteps, WritesNoTensorsIfNoneAreRecorded) {
   ExternalRun run = external_run();
   run.tensors = false;
 
@@ -150,7 +150,7 @@ TEST_F(ExternalSteps, WithoutTensorsNoneIsWritten) {
   EXPECT_THAT(rank.absent, Contains("boundaries.csv"));
 }
 
-TEST_F(ExternalSteps, TheStartIsOnDiskBeforeTheFirstStepEnds) {
+TEST_F(ExternalSteps, WritesTheStartBeforeTheFirstStepEnds) {
   ExternalRecord record(path_, external_run());
   record.initial_parameter(0, "weight", external_tensor);
   EXPECT_THAT(bytes_of(path_ / "rank-0/tensors.csv"), Not(HasSubstr("weight")));
@@ -160,7 +160,7 @@ TEST_F(ExternalSteps, TheStartIsOnDiskBeforeTheFirstStepEnds) {
   EXPECT_THAT(bytes_of(path_ / "rank-0/tensors.csv"), HasSubstr("-1,parameter,weight,0,"));
 }
 
-TEST_F(ExternalSteps, WhatStandsAfterAStepMayBeMoments) {
+TEST_F(ExternalSteps, MomentsMayFollowAStep) {
   const RankRecord rank = external_rows(external_run(), 0, [](ExternalRecord& record) {
     for (const char* kind : {"parameter", "moment1", "moment2"}) record.after_step(kind, 0, "weight", external_tensor);
   });
@@ -170,7 +170,7 @@ TEST_F(ExternalSteps, WhatStandsAfterAStepMayBeMoments) {
   EXPECT_THAT(kinds, ElementsAre("parameter", "moment1", "moment2"));
 }
 
-TEST_F(ExternalSteps, ActionsStandInTheirOrderWithTheirTimes) {
+TEST_F(ExternalSteps, WritesActionsInOrderWithTheirTimes) {
   const RankRecord rank = external_rows(external_run({{0, {"a"}}, {1, {"b"}}}), 1, [](ExternalRecord& record) {
     const auto receives = record.begin_action(1, "RECV_F", 0, 0);
     let_time_pass();
@@ -197,7 +197,7 @@ TEST_F(ExternalSteps, ActionsStandInTheirOrderWithTheirTimes) {
   EXPECT_FALSE(last.microbatch);
 }
 
-TEST_F(ExternalSteps, TheProgressPageFollowsTheRank) {
+TEST_F(ExternalSteps, HeartbeatFollowsTheRank) {
   ExternalRun run = external_run();
   run.steps = 2;
   ExternalRecord record(path_, run);
@@ -217,10 +217,10 @@ TEST_F(ExternalSteps, TheProgressPageFollowsTheRank) {
   EXPECT_EQ(page().microbatch, 3);
   record.end_action(action);
   EXPECT_EQ(page().action, "0RECV_F3");
-  EXPECT_EQ(page().peer, -1) << "it waits for nobody any more";
+  EXPECT_EQ(page().peer, -1) << "it no longer waits";
 }
 
-TEST_F(ExternalSteps, OutsideOfAStepNothingOfAStepIsTold) {
+TEST_F(ExternalSteps, RefusesCallsOfAStepOutsideOfAStep) {
   const std::vector<std::pair<std::string, std::function<void(ExternalRecord&)>>> calls = {
       {"microbatch",
        [](ExternalRecord& record) {
@@ -243,11 +243,11 @@ TEST_F(ExternalSteps, OutsideOfAStepNothingOfAStepIsTold) {
   complete_external_step(record);
 
   for (const auto& [name, call] : calls)
-    EXPECT_EQ(error_of<std::logic_error>([&, &tell = call] { tell(record); }),
+    EXPECT_EQ(error_of<std::logic_error>([&, &call_record = call] { call_record(record); }),
               name + " must be recorded between begin_step and end_step");
 }
 
-TEST_F(ExternalSteps, StepsBeyondTheRunsAndAStartAfterTheFirstAreRefused) {
+TEST_F(ExternalSteps, RefusesTooManyStepsAndALateStart) {
   ExternalRecord record(path_, external_run());
   record.begin_step(0.1);
   complete_external_step(record);
@@ -257,22 +257,23 @@ TEST_F(ExternalSteps, StepsBeyondTheRunsAndAStartAfterTheFirstAreRefused) {
               ThrowsMessage<std::logic_error>(HasSubstr("before the first step")));
 }
 
-TEST_F(ExternalSteps, LossesOfOtherMicrobatchesThanTheStepsAreRefused) {
-  for (const std::vector<std::int64_t>& told : {std::vector<std::int64_t>{0}, {0, 2}, {-1, 2}, {0, 3, 1}, {-1, 0, 2}}) {
+TEST_F(ExternalSteps, RefusesLossesOfOtherMicrobatches) {
+  for (const std::vector<std::int64_t>& microbatches :
+       {std::vector<std::int64_t>{0}, {0, 2}, {-1, 2}, {0, 3, 1}, {-1, 0, 2}}) {
     const TemporaryFolder folder;
     ExternalRun run = external_run();
     run.microbatches = 3;
     ExternalRecord record(folder / "record", run);
     record.begin_step(0.1);
     for (int i = 0; i < 3; ++i) record.microbatch({1, 1, 1, ""});
-    for (const std::int64_t microbatch : told) record.loss(microbatch, 1);
+    for (const std::int64_t microbatch : microbatches) record.loss(microbatch, 1);
 
     EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("losses of")))
-        << ::testing::PrintToString(told);
+        << ::testing::PrintToString(microbatches);
   }
 }
 
-TEST_F(ExternalSteps, AStepOfARunThatClipsHasANorm) {
+TEST_F(ExternalSteps, AStepThatClipsNeedsANorm) {
   ExternalRun run = external_run();
   run.clip_norm = 1;
   ExternalRecord record(path_, run);
@@ -286,7 +287,7 @@ TEST_F(ExternalSteps, AStepOfARunThatClipsHasANorm) {
   EXPECT_EQ(read().ranks[0].steps.at(0).clip_coefficient, 0.5);
 }
 
-TEST_F(ExternalSteps, TensorsWithoutDataOrOfANegativeSizeAreRefusedAndEmptyOnesAreNot) {
+TEST_F(ExternalSteps, RefusesMissingDataAndNegativeSizesButNotEmptyTensors) {
   ExternalRecord record(path_, external_run());
   record.begin_step(0.1);
 
@@ -303,7 +304,7 @@ TEST_F(ExternalSteps, TensorsWithoutDataOrOfANegativeSizeAreRefusedAndEmptyOnesA
   EXPECT_NO_THROW(record.gradient(0, "weight", {"float32", {0}, nullptr}));
 }
 
-TEST_F(ExternalSteps, ARecordThatWasMovedIsEndedByItsNewOwnerAlone) {
+TEST_F(ExternalSteps, OnlyTheNewOwnerOfAMovedRecordEndsIt) {
   std::optional<ExternalRecord> first(std::in_place, path_, external_run());
   ExternalRecord second = std::move(*first);
   first.reset();
@@ -315,7 +316,7 @@ TEST_F(ExternalSteps, ARecordThatWasMovedIsEndedByItsNewOwnerAlone) {
   EXPECT_EQ(read().ranks[0].steps.size(), 1U);
 }
 
-TEST(ExternalMicrobatch, TheDigestIsOfIdsAndLabelsInTheShapeOfTheBatch) {
+TEST(ExternalMicrobatch, DigestCoversIdsAndLabelsInTheBatchsShape) {
   const std::array<std::int64_t, 4> ids{1, 2, 3, 4}, labels{2, -1, -100, -101};
   const std::array<std::int64_t, 8> both{1, 2, 3, 4, 2, -1, -100, -101};
 
@@ -324,10 +325,10 @@ TEST(ExternalMicrobatch, TheDigestIsOfIdsAndLabelsInTheShapeOfTheBatch) {
   EXPECT_EQ(fed.digest, tensor_digest("int64", {2, 2, 2}, std::as_bytes(std::span(both))));
   EXPECT_EQ(fed.batch, 2);
   EXPECT_EQ(fed.sequence_length, 2);
-  EXPECT_EQ(fed.valid_tokens, 3) << "-100 alone is no label, not what another trainer ignores";
+  EXPECT_EQ(fed.valid_tokens, 3) << "only -100 is ignored, not another trainer's value";
 }
 
-TEST(ExternalMicrobatch, OfRowsTheDigestIsOfAllThatIsFedAndAbsentWhereNothingIs) {
+TEST(ExternalMicrobatch, DigestOfRowsCoversAllDataAndIsAbsentWithoutData) {
   const std::array<float, 2> others{3, 4};
   const TensorView other{"float32", {1, 2}, others.data()};
   const std::string one = tensor_digest("float32", {1, 2}, std::as_bytes(std::span(external_values)));

@@ -14,7 +14,7 @@ std::string refusal_of(const Json& json, Ask ask) {
   return error_of<InputError>([&] { ask(JsonKeys("f.json", json)); });
 }
 
-TEST(JsonKeys, AKeyIsNamedWithThoseThatItStandsBelow) {
+TEST(JsonKeys, NamesAKeyByItsFullPath) {
   const Json json = {{"a", {{"b", {{"c", 1}}}, {"list", {{{"d", 1}}, {{"d", "text"}}}}}}, {"number", 1}};
 
   EXPECT_EQ(refusal_of(json, [](const JsonKeys& keys) { keys.object("a").object("b").text("c"); }),
@@ -32,7 +32,7 @@ TEST(JsonKeys, AKeyIsNamedWithThoseThatItStandsBelow) {
             "f.json: key list[0]: must be a JSON object");
 }
 
-TEST(JsonKeys, WholeNumbersKeepTheirLimits) {
+TEST(JsonKeys, IntegersHaveLimits) {
   const auto most = std::numeric_limits<std::int64_t>::max();
   const auto read = [](const Json& value, std::int64_t smallest, std::int64_t largest) {
     return JsonKeys("f.json", {{"n", value}}).integer("n", smallest, largest);
@@ -51,7 +51,7 @@ TEST(JsonKeys, WholeNumbersKeepTheirLimits) {
   EXPECT_EQ(refused(-1, -4, -2), "f.json: key n: -1 is not between -4 and -2");
   EXPECT_EQ(refused(static_cast<std::uint64_t>(most) + 1, 0, most),
             "f.json: key n: 9223372036854775808 is not between 0 and 9223372036854775807");
-  // As 64 bits with a sign it would lie within.
+  // As a signed 64-bit number it would be within the limits.
   EXPECT_EQ(refused(std::numeric_limits<std::uint64_t>::max(), -5, 5),
             "f.json: key n: 18446744073709551615 is not between -5 and 5");
 }

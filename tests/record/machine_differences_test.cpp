@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 /// "key: reference | candidate"
-std::vector<std::string> told(const Record& reference, const Record& candidate) {
+std::vector<std::string> differences(const Record& reference, const Record& candidate) {
   std::vector<std::string> lines;
   for (const auto& [key, one, other] : machine_differences(reference, candidate))
     lines.push_back(key + ": " + one + " | " + other);
@@ -51,20 +51,20 @@ TEST_F(MachineDifferences, NameWhatDiffersBetweenTheManifests) {
                                        "environment": {"tf32": true, "OMP": null, "MKL_CBWR": "AVX2"},
                                        "machine": {"cores": 2}})");
 
-  EXPECT_THAT(told(reference, candidate),
+  EXPECT_THAT(differences(reference, candidate),
               ElementsAre("environment/MKL_CBWR: - | AVX2", "environment/tf32: false | true",
                           "versions/libtorch: 2.11.0 | 2.10.0"))
-      << "not MPI: a reference has none";
-  EXPECT_THAT(told(reference, reference), IsEmpty());
-  EXPECT_THAT(told(record_of("{}"), candidate), IsEmpty()) << "what is not told is no difference";
+      << "MPI is not compared, since a reference has none";
+  EXPECT_THAT(differences(reference, reference), IsEmpty());
+  EXPECT_THAT(differences(record_of("{}"), candidate), IsEmpty()) << "a missing value is not a difference";
 }
 
-TEST_F(MachineDifferences, LeaveOutVariablesThatChooseNoKernel) {
+TEST_F(MachineDifferences, OmitVariablesThatSelectNoKernel) {
   const auto reference = record_of(R"({"environment": {"threads": 1}})");
   const auto candidate = record_of(R"({"environment": {"threads": 1, "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
                                                        "TORCH_LOGS": "dist", "TORCH_BLAS_PREFER_CUBLASLT": "1"}})");
 
-  EXPECT_THAT(told(reference, candidate), ElementsAre("environment/TORCH_BLAS_PREFER_CUBLASLT: - | 1"));
+  EXPECT_THAT(differences(reference, candidate), ElementsAre("environment/TORCH_BLAS_PREFER_CUBLASLT: - | 1"));
 }
 
 TEST_F(MachineDifferences, NameTheRanksOfOneRecordThatDiffer) {
@@ -75,13 +75,13 @@ TEST_F(MachineDifferences, NameTheRanksOfOneRecordThatDiffer) {
        R"({"machine": {"aten_capability": "DEFAULT"}, "environment": {"threads": 1, "ATEN_CPU_CAPABILITY": "default"}})",
        "{}"});
 
-  EXPECT_THAT(told(reference, candidate),
+  EXPECT_THAT(differences(reference, candidate),
               ElementsAre("environment/ATEN_CPU_CAPABILITY: - | - (ranks 0, 2), default (rank 1)",
                           "machine/aten_capability: AVX512 | AVX512 (ranks 0, 2), DEFAULT (rank 1)"));
-  EXPECT_THAT(told(candidate, candidate).size(), 2U) << "both have ranks that differ";
+  EXPECT_THAT(differences(candidate, candidate).size(), 2U) << "both have ranks that differ";
 }
 
-TEST_F(MachineDifferences, AFileOfAnotherFormIsRefusedWithItsKey) {
+TEST_F(MachineDifferences, RefuseAMalformedFileAndNameTheKey) {
   for (const auto& [bytes, words] : std::initializer_list<std::pair<const char*, const char*>>{
            {"damaged", "machine.json:1:1: not valid JSON"},
            {"[]", "machine.json: must be a JSON object"},

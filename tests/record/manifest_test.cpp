@@ -40,7 +40,7 @@ TEST(Manifest, ChangesAreAcceptedOrRefusedAsApproved) {
                  [](const std::string& input) { return manifest_answer(changed(sample_manifest(), input)); });
 }
 
-TEST(Manifest, HoldsWhatTheFileSays) {
+TEST(Manifest, ReadsEveryKey) {
   const Manifest manifest = parse(sample_manifest());
   EXPECT_EQ(manifest.run_id, "a-run");
   EXPECT_EQ(manifest.role, "pipeline");
@@ -114,7 +114,7 @@ TEST(Manifest, OptionalKeysAreRead) {
   EXPECT_EQ(parse(sample_manifest()).learning_rate_schedule->curve, "cosine");
 }
 
-TEST(Manifest, EveryRequiredKeyIsMissed) {
+TEST(Manifest, NamesAMissingRequiredKey) {
   struct Case {
     const char *parent, *prefix;
     std::vector<const char*> keys;
@@ -150,7 +150,7 @@ TEST(Manifest, EvaluatesAfterEachIntervalAndTheLastStep) {
   EXPECT_THAT(evaluated(), ElementsAre(6));
 }
 
-TEST(Manifest, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
+TEST(Manifest, FirstUnitSkipsEmptyStages) {
   Manifest manifest;
   manifest.stages = {{0, 0, {}}};
   EXPECT_EQ(first_unit(manifest), "");
@@ -158,7 +158,7 @@ TEST(Manifest, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
   EXPECT_EQ(first_unit(manifest), "b");
 }
 
-TEST(Manifest, EveryKindOfRowsMayBeNamedAsNotRecorded) {
+TEST(Manifest, AcceptsEveryKindOfRowsAsNotRecorded) {
   for (const auto& kind : kinds_of_rows()) {
     const Manifest manifest =
         parse_changed("/role \"external\"\n/not_recorded [{\"what\": \"" + kind + "\", \"why\": \"\"}]");
@@ -169,12 +169,12 @@ TEST(Manifest, EveryKindOfRowsMayBeNamedAsNotRecorded) {
   }
 }
 
-TEST(Manifest, AVersionOfTorchIsUsedIfItLooksLikeOne) {
+TEST(Manifest, UsesATorchVersionOnlyIfItLooksLikeOne) {
   for (const auto& [version, used] : {std::pair{R"("2.16.0+cu130")", "2.16.0+cu130"}, {R"("<script>")", ""}, {"2", ""}})
     EXPECT_EQ(parse_changed(std::string("/versions {\"torch\": ") + version + "}").version_of("torch"), used);
 }
 
-TEST(Conventions, OfOurOwnTrainersAreExactAndNothingIsOptional) {
+TEST(Conventions, OurTrainersAreExactAndNothingIsOptional) {
   Manifest manifest;
   for (const char* role : {"external", "reference", "pipeline"}) {
     manifest.set_role(role);
@@ -188,7 +188,7 @@ TEST(Conventions, OfOurOwnTrainersAreExactAndNothingIsOptional) {
   }
 }
 
-TEST(ReadManifest, AFolderWithoutOneIsNoRecordAndABrokenFileIsNamedWithItsLine) {
+TEST(ReadManifest, NamesAFolderWithoutAManifestAndTheLineOfBrokenJson) {
   const TemporaryFolder folder;
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("not a run record"));
   folder.file("manifest.json", "{\n  \"schema\": \"plumbline-");

@@ -10,7 +10,7 @@
 
 namespace plumbline::testing {
 
-/// Axes by name and size; "pp" is the pipeline's, "tp" one of tensor parallelism, the others replicate.
+/// Axes by name and size: "pp" is the pipeline, "tp" tensor parallelism, the others replicate.
 inline Json mesh_json(const std::vector<std::pair<std::string, std::int64_t>>& axes, const Json& replicas,
                       std::int64_t replica) {
   Json list = Json::array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pipeline of several: the mesh in its manifest, and the folder that is read.
+// One of several pipelines: the mesh in its manifest, and which folder is read.
 #include "record/mesh.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// The sample's three ranks are one of two pipelines.
+/// The sample's three ranks as one of two pipelines.
 Json sample_mesh() {
   return mesh_json({{"dp", 2}, {"pp", 3}}, {{0, 2, 4}, {1, 3, 5}}, 1);
 }
@@ -80,7 +80,7 @@ TEST(Mesh, GradientsAreReducedUnlessEachReplicaRecordsItsOwn) {
     EXPECT_EQ(parse_manifest("manifest.json", mesh).mesh->own_gradients, own);
 }
 
-TEST(Mesh, SaysWhichRanksOfTheRunTheRecordIsOf) {
+TEST(Mesh, NamesTheRecordsRanksOfTheRun) {
   const Mesh mesh = parse_manifest("manifest.json", with_mesh(sample_mesh())).mesh.value();
 
   EXPECT_EQ(mesh.world_size(), 6);
@@ -89,7 +89,7 @@ TEST(Mesh, SaysWhichRanksOfTheRunTheRecordIsOf) {
   EXPECT_FALSE(parse_manifest("manifest.json", sample_manifest()).mesh);
 }
 
-/// Two data parallel places of two tensor parallel ones each, of three stages.
+/// 2 data-parallel times 2 tensor-parallel places, with three stages each.
 Json mesh_of_three_axes(std::int64_t place) {
   return mesh_json({{"dp", 2}, {"pp", 3}, {"tp", 2}}, {{0, 2, 4}, {1, 3, 5}, {6, 8, 10}, {7, 9, 11}}, place);
 }
@@ -98,7 +98,7 @@ Json part(const Json& axes, const std::string& placements = "tp: Shard(dim=0)") 
   return {{"head.weight", {{"axes", axes}, {"placements", placements}}}};
 }
 
-TEST(Mesh, APlaceIsNamedByItsCoordinates) {
+TEST(Mesh, NamesAPlaceByItsCoordinates) {
   const Mesh mesh = parse_manifest("manifest.json", with_mesh(mesh_of_three_axes(1))).mesh.value();
 
   EXPECT_EQ(mesh.name(), "dp 0, tp 1");
@@ -108,7 +108,7 @@ TEST(Mesh, APlaceIsNamedByItsCoordinates) {
   const Mesh alone =
       parse_manifest("manifest.json", with_mesh(mesh_json({{"pp", 3}, {"tp", 1}}, Json::array({{0, 1, 2}}), 0)))
           .mesh.value();
-  EXPECT_EQ(alone.name(), "the only place") << "an axis of size 1 is none";
+  EXPECT_EQ(alone.name(), "the only place") << "an axis of size 1 counts as absent";
 }
 
 TEST(Mesh, PlacesWithEqualCoordinatesOnAPartsAxesHoldTheSamePart) {
@@ -152,7 +152,7 @@ TEST(Mesh, PlacesAreComparableIfTheirAxesAndPartsAreTheSame) {
               ElementsAre(HasSubstr("head.weight is whole in the reference and in parts (tp: Shard(dim=0))")));
 }
 
-TEST(Mesh, ReplicasAreFoundAndChosenByTheirNumbers) {
+TEST(Mesh, FindsAndChoosesReplicasByNumber) {
   const TemporaryFolder folder;
   write_replica(folder / "run/replica-0", mesh_with("replica", 0));
   write_replica(folder / "run/replica-1", mesh_with("replica", 1));
@@ -160,7 +160,7 @@ TEST(Mesh, ReplicasAreFoundAndChosenByTheirNumbers) {
 
   EXPECT_EQ(replica_folder(folder / "run", 1), folder / "run/replica-1");
   EXPECT_EQ(replica_folder(folder / "run/replica-1", 1), folder / "run/replica-1");
-  EXPECT_EQ(replica_folder(folder / "alone", 1), folder / "alone") << "one pipeline, which is no replica";
+  EXPECT_EQ(replica_folder(folder / "alone", 1), folder / "alone") << "one pipeline, which is not a replica";
   EXPECT_EQ(replica_folder(folder / "alone", {}), folder / "alone");
   EXPECT_EQ(replica_folder(folder.path(), 1), folder.path()) << "no record at all";
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder / "run"); }),
@@ -177,7 +177,7 @@ TEST(Mesh, ReplicasAreFoundAndChosenByTheirNumbers) {
   EXPECT_THAT(replica_folders(folder / "run/replica-0"), IsEmpty());
 }
 
-TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
+TEST(Mesh, RefusesAMissingOrUnchosenReplica) {
   const TemporaryFolder folder;
   const auto run = folder / "run";
   write_replica(run / "replica-0", mesh_with("replica", 0));
@@ -190,7 +190,7 @@ TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
   EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 (dp 0), not replica 1"));
 }
 
-TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
+TEST(Mesh, RefusesReplicasOfDifferentRuns) {
   const TemporaryFolder folder;
   const auto run = folder / "run";
   const auto words = [&] { return error_of<InputError>([&] { replica_folders(run); }); };
@@ -210,7 +210,7 @@ TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(run); }), HasSubstr("replica-7: exists, but"));
 }
 
-TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
+TEST(Mesh, AcceptsTheLargestNumberOfRanks) {
   Json list = Json::array();
   for (int rank = 0; rank < 65536; ++rank) list.push_back(rank);
   Json json = mesh_with_axes({{"pp", 65536}});
@@ -220,7 +220,7 @@ TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
   EXPECT_EQ(parse_manifest("manifest.json", json).mesh->world_size(), 65536);
 }
 
-TEST(Mesh, FoldersThatAreNotTheReplicasOfOneRunAreRefused) {
+TEST(Mesh, RefusesFoldersThatAreNotReplicasOfOneRun) {
   Json whole = mesh_with("replica", 0), in_halves = mesh_with("replica", 1), otherwise = mesh_with("replica", 0);
   in_halves["mesh"]["parts"] = part({"dp"});
   otherwise["mesh"]["parts"] = part({"dp"}, "dp: Shard(dim=1)");

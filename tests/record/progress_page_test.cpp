@@ -44,7 +44,7 @@ TEST(ProgressPage, ShowsTheLastUpdate) {
   EXPECT_EQ(seen->pid, ::getpid());
   EXPECT_EQ(seen->host, host_name());
   EXPECT_NE(seen->host, "");
-  EXPECT_EQ(seen->updates, 3u) << "two and the first of a rank that has not begun";
+  EXPECT_EQ(seen->updates, 3u) << "two, and the initial one before the rank starts";
 }
 
 TEST(ProgressPage, StartsAsARankThatHasNotBegun) {
@@ -59,7 +59,7 @@ TEST(ProgressPage, StartsAsARankThatHasNotBegun) {
   EXPECT_EQ(seen->pid, ::getpid());
 }
 
-TEST(ProgressPage, TellsTheTimeOfTheUpdate) {
+TEST(ProgressPage, HasTheTimeOfTheUpdate) {
   const TemporaryFolder folder;
   ProgressPage page(folder / "progress");
   const auto now = [] {
@@ -75,7 +75,7 @@ TEST(ProgressPage, TellsTheTimeOfTheUpdate) {
   EXPECT_LE(seen->monotonic_ns, after);
 }
 
-/// The published layout, read byte by byte: other programs write and read it too.
+/// The documented layout, read byte by byte, since other programs write and read it too.
 TEST(ProgressPage, HasThePublishedLayout) {
   const TemporaryFolder folder;
   ProgressPage page(folder / "progress");
@@ -100,7 +100,7 @@ TEST(ProgressPage, HasThePublishedLayout) {
   EXPECT_EQ(bytes.substr(60, 64), "1B3" + std::string(61, '\0'));
 }
 
-TEST(ProgressPage, ALongActionIsCutOff) {
+TEST(ProgressPage, CutsOffALongAction) {
   const TemporaryFolder folder;
   ProgressPage page(folder / "progress");
   const std::string action(100, 'x');
@@ -161,21 +161,21 @@ TEST(ProgressPage, AReaderNeverSeesHalfAnUpdate) {
     last = seen->updates;
   }
 
-  EXPECT_GT(consistent, 2500) << "a reader gets through even while the page is written all the time";
+  EXPECT_GT(consistent, 2500) << "a reader succeeds even while the page is written all the time";
 }
 
-TEST(ProgressPage, AnUpdateThatNeverEndedIsNoSnapshot) {
+TEST(ProgressPage, AnUnfinishedUpdateIsNotASnapshot) {
   const TemporaryFolder folder;
   { ProgressPage(folder / "progress").update({.step = 1}); }
   std::fstream file(folder / "progress", std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(8);
-  file.put(5);  // odd: being written
+  file.put(5);  // odd: a write is in progress
   file.close();
 
   EXPECT_FALSE(read_progress(folder / "progress"));
 }
 
-TEST(ProgressPage, WhatIsNoPageIsNoSnapshot) {
+TEST(ProgressPage, AnotherFileIsNotASnapshot) {
   const TemporaryFolder folder;
   EXPECT_FALSE(read_progress(folder / "absent"));
   EXPECT_FALSE(read_progress(folder.path()));
@@ -188,14 +188,14 @@ TEST(ProgressPage, WhatIsNoPageIsNoSnapshot) {
   ::alarm(0);
 }
 
-TEST(ProgressPage, AFileThatCannotBeMadeIsASystemError) {
+TEST(ProgressPage, AFileThatCannotBeCreatedIsASystemError) {
   const TemporaryFolder folder;
 
   EXPECT_THAT(error_of<SystemError>([&] { ProgressPage(folder / "absent/progress"); }),
               HasSubstr("absent/progress: the heartbeat cannot be created: No such file"));
 }
 
-/// A record's folder with the pages of ranks that wait: rank -> whom it waits for, -1 for nobody.
+/// A record's folder with the heartbeats of waiting ranks: rank -> awaited rank, or -1 for none.
 class WaitChain : public ::testing::Test {
  protected:
   void pages(const std::map<std::int64_t, std::int32_t>& peers) {
@@ -210,23 +210,23 @@ class WaitChain : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(WaitChain, FollowsTheAwaitedRanksToTheEndOrACircle) {
+TEST_F(WaitChain, FollowsTheAwaitedRanksToTheEndOrACycle) {
   const std::map<std::int64_t, std::int64_t> peers = {{3, 2}, {2, 1}, {1, 0}, {0, -1}, {5, 6}, {6, 5}};
   const auto peer_of = [&](std::int64_t rank) { return peers.at(rank); };
   EXPECT_THAT(wait_chain(3, peer_of), ::testing::ElementsAre(3, 2, 1, 0));
   EXPECT_THAT(wait_chain(5, peer_of), ::testing::ElementsAre(5, 6));
 }
 
-TEST_F(WaitChain, TheLastSignIsThatOfItsEnd) {
+TEST_F(WaitChain, DescribesTheLastRankOfTheChain) {
   pages({{1, 0}, {0, -1}});
   EXPECT_EQ(sign({2, 1, 0}), ", last seen in 0F3 of step 2");
-  EXPECT_EQ(sign({1, 0, 1}), "") << "they wait for each other";
+  EXPECT_EQ(sign({1, 0, 1}), "") << "the ranks wait for each other";
   EXPECT_EQ(sign({7}), ", which has no heartbeat on this machine");
   EXPECT_EQ(sign({}), "");
   EXPECT_EQ(last_sign(std::filesystem::path(), {1}), "") << "a run without a record";
 }
 
-TEST_F(WaitChain, AStoppedRankIsSaidToBeSo) {
+TEST_F(WaitChain, NamesAStoppedRank) {
   pages({{0, 1}});
   const pid_t child = ::fork();
   if (child == 0) {
@@ -243,7 +243,7 @@ TEST_F(WaitChain, AStoppedRankIsSaidToBeSo) {
   ::waitpid(child, &status, 0);
 }
 
-TEST_F(WaitChain, APageOfAnotherHostMayBeOld) {
+TEST_F(WaitChain, WarnsThatAHeartbeatOfAnotherHostMayBeOld) {
   pages({{2, 1}, {1, 0}, {0, -1}});
   std::fstream file(folder_.path() / rank_folder(1) / "progress", std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(128);
@@ -252,7 +252,7 @@ TEST_F(WaitChain, APageOfAnotherHostMayBeOld) {
   EXPECT_EQ(sign({1}), ", last seen in 0F3 of step 2 (on far, whose heartbeat may be old)");
 }
 
-TEST_F(WaitChain, ARankThatHasNotBegunIsSaidToBeSo) {
+TEST_F(WaitChain, NamesARankThatHasNotBegun) {
   pages({{1, 0}});
   const auto folder = folder_.path() / rank_folder(0);
   std::filesystem::create_directories(folder);

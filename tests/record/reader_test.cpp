@@ -22,7 +22,7 @@ using ::testing::Not;
 class ReadRecord : public ::testing::Test {
  protected:
   void write(const Json& manifest = sample_manifest()) { write_sample(record, manifest); }
-  /// The sample as it was, in place of what a loop's last round made of it: a copy, since each writing waits for the
+  /// Restores the sample after a loop's last round. A copy, since every write waits for the disk.
   /// disk.
   void renew() {
     std::filesystem::remove_all(record);
@@ -88,7 +88,7 @@ TEST_F(ReadRecord, ReadsBackWhatWasWritten) {
   EXPECT_FALSE(back.ranks[0].steps[0].loss);
 }
 
-TEST_F(ReadRecord, ColumnsMayStandInAnotherOrderAndMayBeMore) {
+TEST_F(ReadRecord, AcceptsColumnsInAnotherOrderAndExtraColumns) {
   write();
   overwrite(rank_file(0, "traffic.csv"),
             "bytes,color,operations,side,direction,peer,step\r\n16384,red,1,send,forward,1,0\r\n");
@@ -96,7 +96,7 @@ TEST_F(ReadRecord, ColumnsMayStandInAnotherOrderAndMayBeMore) {
   EXPECT_EQ(cells_of(read().ranks[0].traffic.at(0)), cells_of(sample_traffic(0, 0)));
 }
 
-TEST_F(ReadRecord, AMissingFileOfTheLevelAndOneWithoutTheRowsOfWhatTheRankOwnsIsNamed) {
+TEST_F(ReadRecord, NamesAMissingFileAndOneWithoutRequiredRows) {
   for (const char* name :
        {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
     renew();
@@ -112,7 +112,7 @@ TEST_F(ReadRecord, AMissingFileOfTheLevelAndOneWithoutTheRowsOfWhatTheRankOwnsIs
   }
 }
 
-TEST_F(ReadRecord, AMissingColumnIsNamed) {
+TEST_F(ReadRecord, NamesAMissingColumn) {
   for (const auto& [file, column] :
        std::vector<std::pair<std::string, std::string>>{{"steps.csv", "loss"},
                                                         {"steps.csv", "live_tokens"},
@@ -129,7 +129,7 @@ TEST_F(ReadRecord, AMissingColumnIsNamed) {
   }
 }
 
-TEST_F(ReadRecord, EachDamagedFileIsNamedWithItsPlace) {
+TEST_F(ReadRecord, NamesFileAndPlaceOfDamage) {
   namespace fs = std::filesystem;
   const std::vector<std::pair<const char*, std::function<void()>>> cases = {
       {"rank-0/boundaries.csv:3: the file ends without a line break",
@@ -147,7 +147,7 @@ TEST_F(ReadRecord, EachDamagedFileIsNamedWithItsPlace) {
          fs::copy_file(rank_file(0, "exit.json"), rank_file(1, "exit.json"), fs::copy_options::overwrite_existing);
        }},
       {"steps.csv:2: column 'step'",
-       [&] {  // of a rank that was killed
+       [&] {  // as if the rank was killed
          fs::remove(rank_file(0, "exit.json"));
          set_cell(rank_file(0, "steps.csv"), "step", "x");
        }}};
@@ -158,7 +158,7 @@ TEST_F(ReadRecord, EachDamagedFileIsNamedWithItsPlace) {
   }
 }
 
-TEST_F(ReadRecord, ACellOfAnotherKindIsNamed) {
+TEST_F(ReadRecord, NamesACellOfTheWrongType) {
   for (const auto& [file, column, text] : std::vector<std::tuple<std::string, std::string, std::string>>{
            {"steps.csv", "step", "one"},
            {"steps.csv", "loss", "5,4"},
@@ -186,7 +186,7 @@ TEST_F(ReadRecord, ACellOfAnotherKindIsNamed) {
   }
 }
 
-TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
+TEST_F(ReadRecord, WorldSizeOneHasNoTraffic) {
   write_one_stage(one_stage_manifest("pipeline"));
 
   const Record back = read();
@@ -196,7 +196,7 @@ TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
   EXPECT_THAT(back.ranks[0].absent, Not(Contains("traffic.csv")));
 }
 
-TEST_F(ReadRecord, AReferenceMustHaveItsSavedBytes) {
+TEST_F(ReadRecord, AReferenceNeedsSavedBytes) {
   write_one_stage(one_stage_manifest("reference", "summary"));
   EXPECT_THAT(refusal(), HasSubstr("rank-0/saved.csv: is missing"));
 
@@ -206,7 +206,7 @@ TEST_F(ReadRecord, AReferenceMustHaveItsSavedBytes) {
   EXPECT_EQ(read().ranks[0].saved[2].unit, "norm");
 }
 
-TEST_F(ReadRecord, AtLevelSummaryThereAreNoTensors) {
+TEST_F(ReadRecord, LevelSummaryHasNoTensors) {
   write(sample_of("pipeline", "summary"));
 
   const Record back = read();
@@ -215,7 +215,7 @@ TEST_F(ReadRecord, AtLevelSummaryThereAreNoTensors) {
   EXPECT_EQ(back.ranks[0].steps.size(), 2u);
 }
 
-TEST_F(ReadRecord, AtLevelNoneTheExitFilesAloneAreRead) {
+TEST_F(ReadRecord, LevelNoneReadsOnlyExitFiles) {
   write(sample_of("pipeline", "none"));
   std::filesystem::remove(record / "schedule.csv");
   for (const char* name : {"steps.csv", "tensors.csv"}) overwrite(rank_file(2, name), "no table at all\n1,2,3");
@@ -227,7 +227,7 @@ TEST_F(ReadRecord, AtLevelNoneTheExitFilesAloneAreRead) {
   EXPECT_EQ(back.ranks[2].exit.value().status, "ok");
 }
 
-TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
+TEST_F(ReadRecord, AnExternalRecordMayLackWhatOnlyOurTrainersKnow) {
   Json json = sample_of("external", "full");
   json["schedule"]["digest"] = nullptr;
   write(json);
@@ -253,7 +253,7 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
   EXPECT_EQ(cells_of(back.ranks[0].memory.at(0)), cells_of(MemoryRow{}));
 }
 
-TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {
+TEST_F(ReadRecord, AnExternalRecordMayLackNothingElse) {
   Json json = sample_of("external", "full");
   write(json);
   drop_column(rank_file(0, "memory.csv"), "peak_bytes");
@@ -265,7 +265,7 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {
   EXPECT_THAT(refusal(), HasSubstr("rank-1/actions.csv: is missing"));
 }
 
-TEST_F(ReadRecord, ARankKilledMidwayIsReadAsFarAsItCame) {
+TEST_F(ReadRecord, ReadsAKilledRankUpToItsEnd) {
   write();
   std::filesystem::remove(rank_file(1, "exit.json"));
   const auto drop_end = [&](const std::string& name, std::size_t bytes) {
@@ -288,7 +288,7 @@ TEST_F(ReadRecord, ARankKilledMidwayIsReadAsFarAsItCame) {
   EXPECT_EQ(back.ranks[2].steps.size(), 2u) << "the others are whole";
 }
 
-TEST_F(ReadRecord, ARankThatNeverBeganIsReadAsNothing) {
+TEST_F(ReadRecord, ReadsARankThatNeverBeganAsEmpty) {
   write();
   std::filesystem::remove_all(record / "rank-2");
 
@@ -298,7 +298,7 @@ TEST_F(ReadRecord, ARankThatNeverBeganIsReadAsNothing) {
   EXPECT_EQ(back.ranks[2].absent.size(), 8u);
 }
 
-TEST_F(ReadRecord, ARankThatEndedInAnErrorIsReadAsFarAsItCame) {
+TEST_F(ReadRecord, ReadsAFailedRankUpToItsEnd) {
   begin_record(record, sample_manifest());
   for (std::int64_t rank = 0; rank < 3; ++rank) {
     RecordWriter writer(record, rank, RecordLevel::full, false);
@@ -312,7 +312,7 @@ TEST_F(ReadRecord, ARankThatEndedInAnErrorIsReadAsFarAsItCame) {
   EXPECT_THAT(back.ranks[0].steps, IsEmpty());
 }
 
-TEST_F(ReadRecord, RanksBeyondTheWorldAreRefused) {
+TEST_F(ReadRecord, RefusesRanksBeyondTheWorldSize) {
   write();
   std::filesystem::create_directory(record / "rank-3");
 

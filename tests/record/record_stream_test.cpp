@@ -57,7 +57,7 @@ class StreamedRecord : public ::testing::Test {
   std::filesystem::path record = folder / "run";
 };
 
-TEST_F(StreamedRecord, HandsOutTheRowsOfOneStepAndKeepsThoseOfTheStepBefore) {
+TEST_F(StreamedRecord, ReturnsTheRowsOfOneStepAndKeepsThePreviousStep) {
   write(3);
   RecordStream stream(record);
 
@@ -87,7 +87,7 @@ TEST_F(StreamedRecord, HandsOutTheRowsOfOneStepAndKeepsThoseOfTheStepBefore) {
   EXPECT_FALSE(stream.next_step());
 }
 
-TEST_F(StreamedRecord, CountsMicrobatchesFromTheGivenOneOn) {
+TEST_F(StreamedRecord, CountsMicrobatchesFromAnOffset) {
   write(1);
   RecordStream plain(record), counted(record, 0, 10);
   for (const std::int64_t step : {-1, 0}) {
@@ -115,7 +115,7 @@ TEST_F(StreamedRecord, ReadsEachRowOnce) {
   EXPECT_EQ(rows_parsed(50), 50 * of_step + at_start);
 }
 
-TEST_F(StreamedRecord, AnErrorOfAStepIsMetInThatStep) {
+TEST_F(StreamedRecord, ReportsAnErrorInItsStep) {
   write(4);
   const auto memory = record / "rank-1" / "memory.csv";
   std::string bytes = bytes_of(memory);
@@ -128,7 +128,7 @@ TEST_F(StreamedRecord, AnErrorOfAStepIsMetInThatStep) {
   EXPECT_THAT(error_of<RecordError>([&] { stream.go_to(1); }), HasSubstr("rank-1/memory.csv:4: column"));
 }
 
-TEST_F(StreamedRecord, ALineThatIsCutOffIsMetBeforeAnyRow) {
+TEST_F(StreamedRecord, ReportsATruncatedLineBeforeAnyRow) {
   write(2);
   const auto actions = record / "rank-2" / "actions.csv";
   std::string bytes = bytes_of(actions);
@@ -139,7 +139,7 @@ TEST_F(StreamedRecord, ALineThatIsCutOffIsMetBeforeAnyRow) {
               EndsWith("rank-2/actions.csv:3: the file ends without a line break; it is truncated"));
 }
 
-TEST_F(StreamedRecord, WhatARankThatBrokeOffLeftIsGoneThroughToItsEnd) {
+TEST_F(StreamedRecord, ReadsAFailedRankToItsEnd) {
   write(4);
   std::filesystem::remove(record / "rank-1" / "exit.json");
   const auto memory = record / "rank-1" / "memory.csv";
@@ -157,20 +157,20 @@ TEST_F(StreamedRecord, WhatARankThatBrokeOffLeftIsGoneThroughToItsEnd) {
   EXPECT_THAT(stream.record().ranks[1].cut_off, ::testing::ElementsAre("memory.csv"));
 }
 
-TEST_F(StreamedRecord, ATableOfEvaluationsThatTheManifestDoesNotSpeakOfIsRefused) {
+TEST_F(StreamedRecord, RefusesEvaluationsThatTheManifestLacks) {
   write(2);
   std::ofstream(record / "rank-2" / "evaluation.csv") << "step,microbatch,tokens,valid_tokens,loss,data_digest\n";
 
   EXPECT_THAT(refusal(), HasSubstr("rank-2/evaluation.csv: exists, but manifest.json has no evaluation"));
 }
 
-TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {
+TEST_F(StreamedRecord, RefusesAnAccumulationOrderWithAnotherDigest) {
   write(2);
   Json json = sample_manifest();
   json["schedule"]["accumulation"] = "listed";
   json["schedule"]["accumulation_digest"] = hash_hex("unit,microbatch\n");
   std::ofstream(record / "manifest.json", std::ios::trunc) << json.dump();
-  EXPECT_NO_THROW(RecordStream{record}) << "it may be left out";
+  EXPECT_NO_THROW(RecordStream{record}) << "the digest is optional";
   std::ofstream(record / "accumulation.csv") << "unit,microbatch\n";
   EXPECT_NO_THROW(RecordStream{record});
 
@@ -179,7 +179,7 @@ TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("accumulation.csv: its digest is " + hash_hex("unit,microbatch\nnorm,0\n")));
 }
 
-TEST_F(StreamedRecord, OfOursAnExitFileSaysOfNothingThatItWasNotRecorded) {
+TEST_F(StreamedRecord, OurExitFilesMayNotListNotRecordedData) {
   write(2);
   Json json = read_json(record / "rank-1/exit.json");
   json["not_recorded"] = {{{"what", "receives"}, {"why", "torch hides it"}}};
@@ -188,7 +188,7 @@ TEST_F(StreamedRecord, OfOursAnExitFileSaysOfNothingThatItWasNotRecorded) {
   EXPECT_THAT(refusal(), HasSubstr("rank-1/exit.json: key not_recorded: is allowed only in an external record"));
 }
 
-TEST_F(StreamedRecord, EvaluationsComeWithTheirStep) {
+TEST_F(StreamedRecord, ReturnsEvaluationsWithTheirStep) {
   Json json = sample_manifest();
   json["evaluation"] = {{"every", 1}, {"microbatches", 1}};
   begin_record(record, json);
@@ -210,7 +210,7 @@ TEST_F(StreamedRecord, EvaluationsComeWithTheirStep) {
   EXPECT_EQ(read_record(record).ranks[2].evaluation.size(), 2U);
 }
 
-TEST_F(StreamedRecord, TheMemoryOfAGpuIsReadOfRunsThatHaveOne) {
+TEST_F(StreamedRecord, ReadsGpuMemoryOfGpuRuns) {
   Json json = sample_manifest();
   json["device"] = "some GPU";
   write_sample(record, json);
@@ -224,7 +224,7 @@ TEST_F(StreamedRecord, TheMemoryOfAGpuIsReadOfRunsThatHaveOne) {
   EXPECT_EQ(cells_of(rows[1]), cells_of(GpuMemoryRow{1, 6, 7, 8, 9, 10}));
 }
 
-TEST_F(StreamedRecord, AFileThatTheManifestDeniesIsRefused) {
+TEST_F(StreamedRecord, RefusesAFileThatContradictsTheManifest) {
   for (const auto& [file, words] : std::initializer_list<std::pair<const char*, const char*>>{
            {"rank-1/gpu_memory.csv", "exists, but manifest.json says device cpu"},
            {"accumulation.csv", "exists, but manifest.json says accumulation 'ascending'"},
@@ -241,7 +241,7 @@ TEST_F(StreamedRecord, AFileThatTheManifestDeniesIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("schedule.csv: is missing, but manifest.json has its digest"));
 }
 
-TEST_F(StreamedRecord, ANameIsPrintable) {
+TEST_F(StreamedRecord, NamesArePrintable) {
   write_sample(record, sample_manifest());
   std::string rows = read_file(record / "rank-0/tensors.csv");
   rows.replace(rows.find("model.embed_tokens.weight"), 25, "\"x\n::error title=a::b\"");
@@ -249,7 +249,7 @@ TEST_F(StreamedRecord, ANameIsPrintable) {
   EXPECT_THAT(refusal(), HasSubstr("column 'name': 'x\\n::error title=a::b' is not a non-empty string"));
 }
 
-TEST_F(StreamedRecord, EachStepOfARankThatEndedWellHasItsDump) {
+TEST_F(StreamedRecord, ARankThatSucceededNeedsADumpForEachStep) {
   Json json = sample_manifest();
   json["level"] = "dump";
   write_sample(record, json);
@@ -269,26 +269,26 @@ TEST_F(StreamedRecord, EachStepOfARankThatEndedWellHasItsDump) {
   }
   std::filesystem::remove_all(record / "rank-2/dumps");
   std::filesystem::remove(record / "rank-2/exit.json");
-  EXPECT_NO_THROW(read_record(record)) << "it was killed before";
+  EXPECT_NO_THROW(read_record(record)) << "the rank was killed before";
 }
 
-TEST_F(StreamedRecord, TheDigestOfTheDataIsOfTheFirstRankThatTellsOne) {
+TEST_F(StreamedRecord, DataDigestComesFromTheFirstRankThatHasOne) {
   write_sample(record);
   const std::string of_last = std::string(32, 'c');
-  const auto tell = [&](std::int64_t rank, const Json& digest) {
+  const auto write_exit = [&](std::int64_t rank, const Json& digest) {
     const Json json = {{"rank", rank}, {"status", "ok"}, {"code", 0}, {"data_digest", digest}};
     overwrite(record / ("rank-" + std::to_string(rank)) / "exit.json", json.dump());
   };
-  tell(2, of_last);
+  write_exit(2, of_last);
   EXPECT_EQ(read_record(record).manifest.data_digest, hash_hex(some_digest + some_digest)) << "rank 0's";
 
-  tell(0, nullptr);
+  write_exit(0, nullptr);
   EXPECT_EQ(read_record(record).manifest.data_digest, of_last);
   std::filesystem::remove(record / "rank-0/exit.json");
   EXPECT_EQ(read_record(record).manifest.data_digest, of_last);
 }
 
-TEST_F(StreamedRecord, TheNextStepIsTheLeastOfAnyRank) {
+TEST_F(StreamedRecord, NextStepIsTheSmallestOfAllRanks) {
   write_sample(record);
   overwrite(record / "rank-2/tensors.csv", [&] {
     TensorRow start = sample_tensor(2, -1);
@@ -299,12 +299,12 @@ TEST_F(StreamedRecord, TheNextStepIsTheLeastOfAnyRank) {
   }());
   RecordStream stream(record);
 
-  EXPECT_EQ(stream.next_step(), -1) << "of the last rank alone";
+  EXPECT_EQ(stream.next_step(), -1) << "only of the last rank";
   stream.go_to(-1);
   EXPECT_EQ(stream.next_step(), 0);
 }
 
-TEST_F(StreamedRecord, AfterAStepThatNoRankWroteNoneStandsBefore) {
+TEST_F(StreamedRecord, AStepThatNoRankWroteLeavesNoPreviousStep) {
   Json json = sample_manifest();
   json["steps"] = 3;
   begin_record(record, json);
@@ -336,7 +336,7 @@ TEST_F(StreamedRecord, AStepMayHaveMoreActionsThanMicrobatches) {
 
 class ResumedRecord : public StreamedRecord {
  protected:
-  /// Of three steps, from `first` on.
+  /// Writes three steps, from `first` on.
   void write(std::int64_t first, const std::function<void(RecordWriter&)>& start = {}) {
     Json json = sample_manifest();
     json["steps"] = 3;
@@ -374,7 +374,7 @@ class ResumedRecord : public StreamedRecord {
   }
 };
 
-TEST_F(ResumedRecord, BeginsWithItsFirstStepAndWithMoments) {
+TEST_F(ResumedRecord, StartsAtItsFirstStepWithMoments) {
   write(1, [](RecordWriter& writer) {
     for (const char* kind : {"parameter", "moment1"}) writer.add(tensor(kind, -1));
   });
@@ -392,7 +392,7 @@ TEST_F(ResumedRecord, BeginsWithItsFirstStepAndWithMoments) {
   EXPECT_THAT(steps_read(0), ElementsAre(-1, 1, 2));
 }
 
-TEST_F(ResumedRecord, StepsBeforeItsFirstAreRefusedAndThatOneIsMissed) {
+TEST_F(ResumedRecord, RefusesEarlierStepsAndAMissingFirstStep) {
   write(1);
   Json json = read_json(record / "manifest.json");
   json["first_step"] = json["resumed_from"]["step"] = 2;
@@ -404,19 +404,19 @@ TEST_F(ResumedRecord, StepsBeforeItsFirstAreRefusedAndThatOneIsMissed) {
   EXPECT_THAT(refusal(), HasSubstr("no row of step 0 comes before"));
 }
 
-TEST_F(ResumedRecord, WithoutAStartOfItsOwnItIsStillReadFromThereOn) {
+TEST_F(ResumedRecord, CanBeReadWithoutAStart) {
   write(0);
-  EXPECT_THAT(steps_read(0), ElementsAre(0, 1, 2)) << "nothing stands before its first step";
+  EXPECT_THAT(steps_read(0), ElementsAre(0, 1, 2)) << "no state comes before its first step";
   EXPECT_THAT(steps_read(2), ElementsAre(-1, 2)) << "the state after step 1";
 }
 
-TEST_F(ResumedRecord, TheStartOfEveryRankIsTakenAndItsRowsCountedAsLeftOut) {
+TEST_F(ResumedRecord, UsesEveryRanksStartAndCountsItsRowsAsLeftOut) {
   write(0);
   RecordStream stream(record, 2);
   stream.go_to(-1);
 
   const auto& ranks = stream.record().ranks;
-  EXPECT_TRUE(ranks[2].tensors.empty()) << "gradients alone";
+  EXPECT_TRUE(ranks[2].tensors.empty()) << "only gradients";
   EXPECT_TRUE(ranks[1].boundaries.empty());
   EXPECT_EQ(ranks[1].left_out.steps, 2U);
   EXPECT_EQ(ranks[1].left_out.boundaries, 2U);
@@ -425,12 +425,12 @@ TEST_F(ResumedRecord, TheStartOfEveryRankIsTakenAndItsRowsCountedAsLeftOut) {
   EXPECT_EQ(ranks[2].left_out.boundaries, 2U);
 }
 
-TEST_F(ResumedRecord, GradientsAreNoPartOfTheStart) {
+TEST_F(ResumedRecord, RefusesGradientsInTheStart) {
   write(1, [](RecordWriter& writer) { writer.add(tensor("gradient", -1)); });
   EXPECT_THAT(refusal(), HasSubstr("is the start"));
 }
 
-TEST_F(ResumedRecord, OneThatRanThroughIsReadFromThereOnWithItsStateAsTheStart) {
+TEST_F(ResumedRecord, AWholeRunCanBeReadFromALaterStep) {
   write(0, [](RecordWriter& writer) { writer.add(tensor("parameter", -1)); });
 
   RecordStream stream(record, 2);
@@ -445,7 +445,7 @@ TEST_F(ResumedRecord, OneThatRanThroughIsReadFromThereOnWithItsStateAsTheStart) 
   EXPECT_EQ(rank.tensors[0].step, -1);
   EXPECT_TRUE(rank.steps.empty() && rank.actions.empty() && rank.memory.empty());
   EXPECT_EQ(rank.left_out.steps, 2U);
-  EXPECT_EQ(rank.left_out.tensors, 4U) << "the start's, two gradients, a parameter";
+  EXPECT_EQ(rank.left_out.tensors, 4U) << "those of the start, two gradients, a parameter";
   EXPECT_TRUE(stream.before()[0].tensors.empty());
   stream.go_to(2);
   EXPECT_EQ(stream.before()[0].tensors.size(), 1U);

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Stages by their rank and whether they hold units.
+/// Stages by rank, and whether they have units.
 Manifest manifest_of(const std::string& role, RecordLevel level,
                      const std::vector<std::pair<std::int64_t, bool>>& stages) {
   Manifest manifest;
@@ -24,12 +24,12 @@ Manifest manifest_of(const std::string& role, RecordLevel level,
   return manifest;
 }
 
-TEST(RequiredTables, AreThoseOfARanksStages) {
+TEST(RequiredTables, DependOnTheRanksStages) {
   using enum Demand;
   struct Case {
     const char* what;
     Manifest manifest;
-    std::vector<std::tuple<std::string, std::int64_t, Demand>> tables;  ///< of a rank
+    std::vector<std::tuple<std::string, std::int64_t, Demand>> tables;  ///< table, rank, demand
   };
   const auto of = [](const std::string& role, const std::vector<std::pair<std::int64_t, bool>>& stages) {
     return manifest_of(role, RecordLevel::full, stages);
@@ -47,13 +47,13 @@ TEST(RequiredTables, AreThoseOfARanksStages) {
       {"stages of one rank hand over without traffic",
        of("pipeline", {{0, true}, {0, true}}),
        {{"boundaries", 0, rows}, {"traffic", 0, header}}},
-      {"a reference records its cuts and no traffic, and on a rank without a unit no cut",
+      {"a reference records its boundaries but no traffic, and none on a rank without a unit",
        of("reference", {{0, true}}),
        {{"boundaries", 0, rows}, {"saved", 0, rows}, {"traffic", 0, header}, {"boundaries", 1, header}}},
       {"a rank without a stage does not act",
        of("pipeline", {{0, true}}),
        {{"actions", 1, header}, {"steps", 1, rows}}},
-      {"who sends alone or receives alone has traffic",
+      {"a rank that only sends or only receives has traffic",
        of("pipeline", {{1, true}, {1, true}, {0, true}}),
        {{"traffic", 1, rows}, {"traffic", 0, rows}, {"traffic", 2, header}}},
       {"someone else's rank may list no actions",
@@ -65,18 +65,18 @@ TEST(RequiredTables, AreThoseOfARanksStages) {
   }
 }
 
-TEST(RequiredTables, ARankOfSeveralStagesHasWhatAnyOfThemHas) {
+TEST(RequiredTables, ARankNeedsTheTablesOfAllItsStages) {
   const Manifest manifest =
       manifest_of("pipeline", RecordLevel::full, {{0, true}, {1, true}, {1, true}, {0, false}, {2, false}});
 
   EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::rows);
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::rows) << "of its first stage";
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 1), Demand::rows) << "of its first stage, though not of its second";
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::rows) << "for its first stage";
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 1), Demand::rows) << "for its first stage, though not for its second";
   EXPECT_EQ(demand_of("boundaries.csv", manifest, 2), Demand::header);
-  EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header) << "it is behind the last unit";
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header) << "it comes after the last unit";
 }
 
-TEST(RequiredTables, ARankHasNoTensorsOfWhichNoneCouldBeRecorded) {
+TEST(RequiredTables, TensorsAreNotRequiredIfNoneCouldBeRecorded) {
   Manifest manifest = manifest_of("external", RecordLevel::full, {{0, true}});
   manifest.not_recorded = {{"parameters", "another dtype"}};
   EXPECT_EQ(demand_of("tensors.csv", manifest, 0), Demand::rows);
@@ -84,19 +84,19 @@ TEST(RequiredTables, ARankHasNoTensorsOfWhichNoneCouldBeRecorded) {
   EXPECT_EQ(demand_of("tensors.csv", manifest, 0), Demand::header);
 }
 
-TEST(RequiredTables, EvaluationsStandOnTheRankOfTheLastUnit) {
+TEST(RequiredTables, TheRankOfTheLastUnitHasEvaluations) {
   Manifest manifest = manifest_of("pipeline", RecordLevel::summary, {{0, true}, {1, true}, {2, false}});
-  EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::none) << "of a run that evaluates nothing";
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::none) << "the run has no evaluations";
 
   manifest.evaluation = EvaluationPlan{0, 1};
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 0), Demand::none);
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::rows);
   EXPECT_EQ(demand_of("evaluation.csv", manifest, 2), Demand::none);
   manifest.stages = {{0, 0, {}}};
-  EXPECT_EQ(demand_of("evaluation.csv", manifest, 0), Demand::none) << "nobody has a unit";
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 0), Demand::none) << "no rank has a unit";
 }
 
-TEST(RequiredTables, TheScheduleIsAskedOfOurOwnAtEachLevelButNone) {
+TEST(RequiredTables, OurRecordsNeedAScheduleAtEveryLevelButNone) {
   const auto demanded = [](const std::string& role, RecordLevel level) {
     return demands_schedule(manifest_of(role, level, {{0, true}}));
   };
@@ -107,11 +107,11 @@ TEST(RequiredTables, TheScheduleIsAskedOfOurOwnAtEachLevelButNone) {
   EXPECT_FALSE(demanded("external", RecordLevel::full));
 }
 
-TEST(RequiredTables, ATableOfAnotherNameIsAProgrammersError) {
+TEST(RequiredTables, AnUnknownTableIsAProgrammersError) {
   EXPECT_THROW(demand_of("losses.csv", manifest_of("pipeline", RecordLevel::full, {{0, true}}), 0), std::logic_error);
 }
 
-TEST(RequiredTables, LevelsAskForMoreAndMore) {
+TEST(RequiredTables, EachLevelRequiresMore) {
   const auto demand = [](const std::string& file, RecordLevel level) {
     return demand_of(file, manifest_of("pipeline", level, {{0, true}, {1, true}}), 0);
   };
@@ -137,7 +137,7 @@ std::vector<std::string> who_may_lack(Presence presence) {
   return who;
 }
 
-TEST(RecordTables, WhoMayLackAColumnAndWhoMustFillIt) {
+TEST(RecordTables, PresenceSaysWhichRecordsMayLackAColumn) {
   EXPECT_THAT(who_may_lack(Presence::required), IsEmpty());
   EXPECT_THAT(who_may_lack(Presence::external_may_lack_column), ElementsAre("external"));
   EXPECT_THAT(who_may_lack(Presence::external_may_lack_value), ElementsAre("external"));
@@ -150,7 +150,7 @@ TEST(RecordTables, WhoMayLackAColumnAndWhoMustFillIt) {
     EXPECT_FALSE(must_have_value_of_our_own(empty));
 }
 
-TEST(RecordTables, ATableOfAKilledRankMayBeBegunAndNoMore) {
+TEST(RecordTables, ATableOfAKilledRankMayHaveOnlyAHeader) {
   testing::TemporaryFolder folder;
   const Manifest manifest;
   std::int64_t rows_parsed = 0;
@@ -168,7 +168,7 @@ TEST(RecordTables, ATableOfAKilledRankMayBeBegunAndNoMore) {
   EXPECT_FALSE(is_absent(rank, "half.csv"));
 }
 
-TEST(RecordTables, AnErrorNamesFileLineRankAndStep) {
+TEST(RecordTables, ErrorsNameFileLineRankAndStep) {
   const Manifest manifest;
   std::int64_t rows_parsed = 0;
   const RankPlace rank{manifest, "/record/rank-3", 3, true, rows_parsed};

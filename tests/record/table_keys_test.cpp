@@ -15,7 +15,7 @@ using namespace testing;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-/// A record of three steps of two microbatches; one line of one table is changed.
+/// A record of three steps of two microbatches; tests change one line of one table.
 class TableKeysOfARecord : public ::testing::Test {
  protected:
   TableKeysOfARecord() {
@@ -50,7 +50,7 @@ class TableKeysOfARecord : public ::testing::Test {
     return all;
   }
 
-  /// What reading says once the table has these lines.
+  /// The reader's message when the table has these lines.
   std::string refusal(const std::string& name, const std::vector<std::string>& lines) {
     const std::string before = bytes_of(file(name));
     std::string bytes;
@@ -85,15 +85,15 @@ class TableKeysOfARecord : public ::testing::Test {
   std::optional<std::int64_t> step_told;
 };
 
-TEST_F(TableKeysOfARecord, ADoubledRowOfAnyTableIsNamedWithItsLineAndKey) {
-  EXPECT_EQ(read_record(record).ranks.size(), 3u) << "as it is it is read";
+TEST_F(TableKeysOfARecord, NamesLineAndKeyOfADuplicateRow) {
+  EXPECT_EQ(read_record(record).ranks.size(), 3u) << "the unchanged record is accepted";
   for (const char* name :
        {"steps.csv", "microbatches.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"})
     EXPECT_THAT(doubled(name, 2), HasSubstr(file(name).string() + ":4: a second row of the same key: step ")) << name;
   EXPECT_THAT(doubled("microbatches.csv", 1), EndsWith(":3: a second row of the same key: step 0, microbatch 1"));
 }
 
-TEST_F(TableKeysOfARecord, AStepWithoutItsRowIsNamed) {
+TEST_F(TableKeysOfARecord, NamesAStepWithoutARow) {
   for (const char* name : {"steps.csv", "memory.csv"}) {
     for (std::size_t line = 1; line <= 3; ++line) {
       EXPECT_THAT(without(name, line), HasSubstr("no row of step " + std::to_string(line - 1))) << name;
@@ -102,7 +102,7 @@ TEST_F(TableKeysOfARecord, AStepWithoutItsRowIsNamed) {
   }
 }
 
-TEST_F(TableKeysOfARecord, AMicrobatchOrAnActionWithoutItsRowIsNamed) {
+TEST_F(TableKeysOfARecord, NamesAMicrobatchOrActionWithoutARow) {
   EXPECT_THAT(without("actions.csv", 4), HasSubstr("step 1 has no row of index 0"));
   EXPECT_THAT(without("microbatches.csv", 1), HasSubstr("step 0 has no row of microbatch 1"));
   EXPECT_THAT(without("microbatches.csv", 4), HasSubstr("step 1 has no row of microbatch 0"));
@@ -110,7 +110,7 @@ TEST_F(TableKeysOfARecord, AMicrobatchOrAnActionWithoutItsRowIsNamed) {
   EXPECT_EQ(step_told, 2);
 }
 
-TEST_F(TableKeysOfARecord, StepsThatTheRunLacksAreRefusedInEveryTable) {
+TEST_F(TableKeysOfARecord, RefusesUnknownStepsInEveryTable) {
   for (const char* name :
        {"steps.csv", "microbatches.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
     for (const char* other : {"3", "-7"}) {
@@ -121,7 +121,7 @@ TEST_F(TableKeysOfARecord, StepsThatTheRunLacksAreRefusedInEveryTable) {
   }
 }
 
-TEST_F(TableKeysOfARecord, StepsGoForward) {
+TEST_F(TableKeysOfARecord, RefusesStepsOutOfOrder) {
   auto changed = lines("boundaries.csv");
   std::swap(changed[1], changed[2]);
 
@@ -129,7 +129,7 @@ TEST_F(TableKeysOfARecord, StepsGoForward) {
               HasSubstr("boundaries.csv:3: a row of step 0 after those of step 1: rows are written step by step"));
 }
 
-TEST_F(TableKeysOfARecord, OfARankThatDidNotEndWellNothingIsMissing) {
+TEST_F(TableKeysOfARecord, AFailedRankMayLackRows) {
   std::filesystem::remove(file("exit.json"));
 
   EXPECT_EQ(without("memory.csv", 2), "");
@@ -137,7 +137,7 @@ TEST_F(TableKeysOfARecord, OfARankThatDidNotEndWellNothingIsMissing) {
   EXPECT_THAT(doubled("memory.csv", 2), HasSubstr("a second row of the same key"));
 }
 
-/// Of one step, whose numbers come in this order.
+/// The error for one step with these numbers, in this order.
 std::string wrong_in(const std::vector<std::int64_t>& numbers, Complete demand) {
   Manifest manifest;
   manifest.steps = 1;
@@ -148,7 +148,7 @@ std::string wrong_in(const std::vector<std::int64_t>& numbers, Complete demand) 
   return keys.finish().value_or("");
 }
 
-TEST(TableKeys, OfActionsThatTheRecorderLostInMidRunNothingIsMissing) {
+TEST(TableKeys, ActionsThatTheRecorderLostMayBeMissing) {
   for (const bool lost : {false, true}) {
     Manifest manifest;
     manifest.steps = 3;
@@ -163,7 +163,7 @@ TEST(TableKeys, OfActionsThatTheRecorderLostInMidRunNothingIsMissing) {
   }
 }
 
-TEST(TableKeys, NumbersOfAStepMayComeInAnyOrderEachOnce) {
+TEST(TableKeys, AStepsNumbersMayComeInAnyOrderButOnlyOnce) {
   for (const auto demand : {Complete::each_microbatch, Complete::each_index}) {
     EXPECT_EQ(wrong_in({0, 1, 2, 3}, demand), "");
     EXPECT_EQ(wrong_in({3, 1, 2, 0}, demand), "");
@@ -175,10 +175,10 @@ TEST(TableKeys, NumbersOfAStepMayComeInAnyOrderEachOnce) {
   EXPECT_EQ(wrong_in({2, 0, 3}, Complete::each_index), "step 0 has no row of index 1");
   EXPECT_EQ(wrong_in({1, 3, 0}, Complete::each_index), "step 0 has no row of index 2");
   EXPECT_EQ(wrong_in({0, 1, 2}, Complete::each_microbatch), "step 0 has no row of microbatch 3");
-  EXPECT_EQ(wrong_in({0, 1}, Complete::each_index), "") << "how many there are is a check's to judge";
+  EXPECT_EQ(wrong_in({0, 1}, Complete::each_index), "") << "a check judges how many there are";
 }
 
-TEST(TableKeys, SavedBytesStandOnceForEachMicrobatchAndUnit) {
+TEST(TableKeys, SavedBytesHaveOneRowForEachMicrobatchAndUnit) {
   Manifest manifest;
   manifest.microbatches = 2;
   manifest.stages = {{0, 0, {"embed_tokens", "norm"}}};

@@ -16,7 +16,7 @@
 #include <vector>
 
 #undef XXH_NO_INLINE_HINTS
-#define XXH_NO_INLINE_HINTS 1  // tests are compiled with -Og, which does not inline all that xxHash demands
+#define XXH_NO_INLINE_HINTS 1  // -Og, with which tests are compiled, does not inline all functions that xxHash forces
 #include "record/digest.hpp"
 #include "record/tensor_measure.hpp"
 #include "record/tensor_pass.hpp"
@@ -25,7 +25,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(TensorStatistics, OfEachDtype) {
+TEST(TensorStatistics, MatchEachDtype) {
   const std::array<float, 6> floats{3, 0, 0, 0, -4, 0};
   const auto of_float = described("float32", {3, 2}, std::as_bytes(std::span(floats)));
   EXPECT_EQ(of_float.l2, 5);
@@ -63,7 +63,7 @@ TEST(TensorStatistics, LoseNoSmallElementsOfALargeMatrix) {
   EXPECT_NEAR(described("float64", {1000, 1000}, bytes).l2, 1 + 0.5e-12, 0.1e-12);
 }
 
-TEST(TensorStatistics, RowsOfAMatrixAreCountedOneByOne) {
+TEST(TensorStatistics, CountRowsOfAMatrix) {
   const std::array<float, 6> values_of_rows{0, 0, 0, 3, 0, 0};
   const auto bytes = std::as_bytes(std::span(values_of_rows));
   EXPECT_EQ(described("float32", {3, 2}, bytes).nonzero_rows, 1);
@@ -74,7 +74,7 @@ TEST(TensorStatistics, RowsOfAMatrixAreCountedOneByOne) {
   EXPECT_FALSE(described("float32", {6}, bytes).nonzero_rows);
 }
 
-/// Elements of any bits of a dtype, some of them zeros: half of the floats are of numbers around 1, because most of all
+/// Random bits of a dtype, with some zeros. Half of the floats are near 1, because most random bits are not.
 /// bits are not.
 std::vector<std::byte> drawn(const std::string& dtype, std::size_t count, std::uint32_t seed) {
   std::mt19937_64 draw(seed);
@@ -95,13 +95,13 @@ std::vector<std::byte> drawn(const std::string& dtype, std::size_t count, std::u
   return bytes;
 }
 
-/// Without NaN and infinity, and without squares beyond float64.
+/// Clears the top exponents: no NaN, no infinity, and no square that overflows float64.
 std::vector<std::byte> without_top_exponents(const std::string& dtype, std::vector<std::byte> bytes) {
   for (std::size_t i = dtype_size(dtype) - 1; i < bytes.size(); i += dtype_size(dtype)) bytes[i] &= std::byte{0xBF};
   return bytes;
 }
 
-/// By the definition.
+/// Computes the row from the definition.
 TensorRow expected_row(const std::string& dtype, const Shape& shape, const std::vector<std::byte>& bytes) {
   TensorRow row;
   row.digest = tensor_digest(dtype, shape, bytes);
@@ -119,7 +119,7 @@ TensorRow expected_row(const std::string& dtype, const Shape& shape, const std::
     if (!rows.empty() && value != 0) rows[place / static_cast<std::size_t>(shape[1])] = true;
     ++place;
   });
-  row.l2 = std::sqrt(static_cast<double>(squares));  // beyond float64: infinite
+  row.l2 = std::sqrt(static_cast<double>(squares));  // infinite if float64 overflows
   if (shape.size() == 2) row.nonzero_rows = std::count(rows.begin(), rows.end(), true);
   return row;
 }
@@ -137,7 +137,7 @@ void expect_same(const TensorRow& got, const TensorRow& expected, std::size_t co
     EXPECT_EQ(std::isnan(got.l2), std::isnan(expected.l2));
 }
 
-TEST(TensorStatistics, AreThoseOfTheDefinitionForAnyBits) {
+TEST(TensorStatistics, MatchTheDefinitionForAnyBits) {
   std::uint32_t seed = 0;
   for (const std::string dtype : {"float32", "float64", "bfloat16", "float16"})
     for (const Shape& shape : {Shape{},
@@ -168,7 +168,7 @@ TEST(TensorStatistics, AreThoseOfTheDefinitionForAnyBits) {
     }
 }
 
-TEST(TensorStatistics, AreTheSameBitsForAnyInstructionsAndParts) {
+TEST(TensorStatistics, HaveTheSameBitsForAnyInstructionsAndParts) {
   std::uint32_t seed = 0;
   for (const auto& [dtype, row] : std::vector<std::pair<std::string, std::size_t>>{
            {"float32", 0}, {"float32", 7}, {"float64", 30000}, {"bfloat16", 33}, {"float16", 1}, {"int64", 64}}) {
@@ -182,7 +182,7 @@ TEST(TensorStatistics, AreTheSameBitsForAnyInstructionsAndParts) {
       add_elements(portable, hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
       TensorMeasure whole(*element_type(dtype), row, ""), parts(*element_type(dtype), row, "");
       whole.add(bytes.data(), bytes.size());
-      const std::size_t first = 16384 * 3;  // sums of squares are added by the piece
+      const std::size_t first = 16384 * 3;  // sums of squares are added piece by piece
       parts.add(bytes.data(), first);
       parts.add(bytes.data() + first, bytes.size() - first);
       for (const TensorSums& sums : {portable, parts.sums()}) {

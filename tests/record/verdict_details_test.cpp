@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Single keys of verdict.json, written and read, and the meaning of its counts.
+// Single keys of verdict.json, written and read back, and what its counts mean.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -33,7 +33,7 @@ CellVerdict cell_of(bool holds, const std::optional<SecondRun>& second) {
   return cell;
 }
 
-/// A case that holds, one that held in the second run, one that failed again.
+/// A case that holds, one whose second run holds, one that failed again.
 Verdict three_cells() {
   Verdict verdict;
   verdict.cells = {cell_of(true, std::nullopt), cell_of(false, SecondRun{SecondRun::Outcome::holds, ""}),
@@ -44,7 +44,7 @@ Verdict three_cells() {
   return verdict;
 }
 
-TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
+TEST(VerdictCounts, CoverAllCasesAndReferencesOnceEach) {
   Verdict verdict = three_cells();
   verdict.not_run = {"a: stopped"};
   for (int again = 0; again < 2; ++again) {
@@ -67,7 +67,7 @@ TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
   EXPECT_EQ(json.at("claims")[1].at("compared"), Json({{"tensors", 10}}));
 }
 
-TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
+TEST(VerdictCounts, AreAnEmptyObjectWithoutCounts) {
   CellVerdict cell = cell_of(true, std::nullopt);
   cell.checks[0].compared.clear();
   cell.checks[0].inspected.clear();
@@ -81,7 +81,7 @@ TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
   EXPECT_EQ(json.at("claims")[0].at("inspected"), Json::object());
 }
 
-TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
+TEST(VerdictJson, WritesNonFiniteNumbersAsNullOrOmitsThem) {
   Verdict verdict;
   verdict.cells = {cell_of(true, std::nullopt)};
   verdict.cells[0].seconds = std::numeric_limits<double>::infinity();
@@ -95,7 +95,7 @@ TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
   EXPECT_EQ(json.at("claims")[1].at("margin"), 0.5);
 }
 
-TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
+TEST(VerdictJson, RoundTripsEachPlaceOfADivergence) {
   const TemporaryFolder folder;
   Finding where;
   where.claim = "parameters";
@@ -125,7 +125,7 @@ TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
   EXPECT_EQ(to_json(verdict).at("findings")[1].at("rank"), Json(nullptr));
 }
 
-TEST(Finding, TheSentenceHasAllThatIsKnown) {
+TEST(Finding, SentenceHasAllKnownParts) {
   const Finding all = {.step = 2,
                        .microbatch = 1,
                        .stage = 3,
@@ -143,7 +143,7 @@ TEST(Finding, TheSentenceHasAllThatIsKnown) {
   EXPECT_EQ(place_text(all), "step 2, microbatch 1, stage 3, rank 0, forward, layers.3");
 }
 
-TEST(Finding, WhatIsUnknownIsLeftOut) {
+TEST(Finding, SentenceOmitsUnknownParts) {
   const Finding start = {.step = -1, .item = "model.norm.weight", .got = "none"};
   EXPECT_EQ(words_of(start), "the start, model.norm.weight (expected , got none)");
   EXPECT_EQ(place_text(start), "the start, model.norm.weight");

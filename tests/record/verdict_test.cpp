@@ -94,7 +94,7 @@ Verdict example() {
   return verdict;
 }
 
-TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
+TEST(Verdict, FailsForAnyFailedCheckAndForARequiredIncompleteOne) {
   CheckResult check;
   for (const auto outcome : {Outcome::incomplete, Outcome::differs}) {
     check.outcome = outcome;
@@ -113,7 +113,7 @@ TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
   }
 }
 
-/// Keys that are a run's own (request, versions) or that are named by what was counted: no schema lists them.
+/// Keys that depend on the run (request, versions) or on what was counted; no schema lists them.
 bool open(const std::string& path) {
   for (const char* part : {"request.", "versions.", "counts.", "compared.", "inspected.", "harness.", "machine."}) {
     if (path.find(part) != std::string::npos) return true;
@@ -121,7 +121,7 @@ bool open(const std::string& path) {
   return false;
 }
 
-TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
+TEST(Verdict, SchemaListsExactlyTheWrittenKeys) {
   const auto path = std::filesystem::path(source_path()) / "docs/schemas/verdict.schema.json";
   const Json schema = read_json(path);
   std::set<std::string> written, described;
@@ -130,17 +130,17 @@ TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
   collect_properties(schema, schema, "", described, KeysMayBeAbsent::no);
   std::erase_if(described, open);
 
-  // In the example a reference's claim stands for those of cases.
+  // In the example a claim of a reference represents those of cases.
   EXPECT_EQ(written.size() > 40, true);
-  for (const auto& key : written) EXPECT_TRUE(described.contains(key)) << key << " is written and not in the schema";
+  for (const auto& key : written) EXPECT_TRUE(described.contains(key)) << key << " is written but not in the schema";
   for (const auto& key : described) {
     const bool is_of_kept_ones = key == "digest";  // a sweep adds it: Resume.AKeptVerdictThatIsNotAsItWasWritten...
-    EXPECT_TRUE(written.contains(key) || is_of_kept_ones) << key << " is in the schema and not written";
+    EXPECT_TRUE(written.contains(key) || is_of_kept_ones) << key << " is in the schema but not written";
   }
   EXPECT_EQ(schema.at("properties").at("schema").at("const"), verdict_schema);
 }
 
-TEST(Verdict, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
+TEST(Verdict, SchemaAcceptsAVerdictAndRefusesDamage) {
   if (!can_validate()) GTEST_SKIP() << no_validator;
   const auto schema = std::filesystem::path(source_path()) / "docs/schemas/verdict.schema.json";
   const Json whole = to_json(example());
@@ -173,14 +173,14 @@ TEST(Verdict, ReadsBackWhatWasWritten) {
   EXPECT_EQ(verdict.cells[0].first_divergence->microbatch, 3);
 }
 
-TEST(Verdict, AnotherSchemaIsRefused) {
+TEST(Verdict, RefusesAnotherSchema) {
   const TemporaryFolder folder;
   const auto path = folder.file("verdict.json", R"({"schema": "plumbline-verdict/2"})");
 
   EXPECT_THAT(error_of<InputError>([&] { read_verdict(path); }), HasSubstr("plumbline-verdict/2"));
 }
 
-TEST(Verdict, AReasonWithItsStep) {
+TEST(Verdict, ReasonNamesItsStep) {
   CheckResult check;
   check.reason = "a rounding";
   EXPECT_EQ(reason_words(check), "a rounding");
@@ -203,10 +203,10 @@ TEST(Verdict, ACaseIsIncompleteIfNothingDiffersAndARequiredClaimIsIncomplete) {
   cell.checks[1].outcome = Outcome::incomplete;
   cell.checks[1].required = true;
   EXPECT_TRUE(cell.incomplete());
-  EXPECT_TRUE(acceptable_claims(cell.checks).empty()) << "nobody can accept that memory is incomplete";
+  EXPECT_TRUE(acceptable_claims(cell.checks).empty()) << "an incomplete memory check cannot be accepted";
 }
 
-TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
+TEST(Verdict, NamesFileAndPlaceOfAMissingKeyOrWrongType) {
   const TemporaryFolder folder;
   const auto message = [&](const std::function<void(Json&)>& damage) {
     Json json = to_json(example());
@@ -242,7 +242,7 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
               HasSubstr("cases[0].second_run.outcome"));
 }
 
-TEST(Verdict, OutcomesHaveTheNamesOfTheSchema) {
+TEST(Verdict, OutcomeNamesMatchTheSchema) {
   using enum Outcome;
   for (const auto& [outcome, name] : {std::pair{holds, "holds"},
                                       {differs, "differs"},

@@ -48,7 +48,7 @@ TEST(RecordWriter, MakesTheTablesOfItsLevel) {
               UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv", "memory.csv", "exit.json"));
 }
 
-TEST(RecordWriter, SaysWhatItsLevelWants) {
+TEST(RecordWriter, KnowsWhatItsLevelNeeds) {
   const TemporaryFolder folder;
 
   const RecordWriter summary(folder / "s", 0, RecordLevel::summary, false);
@@ -64,7 +64,7 @@ TEST(RecordWriter, SaysWhatItsLevelWants) {
   EXPECT_EQ(dump.level(), RecordLevel::dump);
 }
 
-TEST(RecordWriter, WritesAStepsRowsAtItsEndAndNotBefore) {
+TEST(RecordWriter, WritesAStepsRowsOnlyAtItsEnd) {
   const TemporaryFolder folder;
   RecordWriter writer(folder.path(), 2, RecordLevel::full, false);
 
@@ -96,7 +96,7 @@ TEST(RecordWriter, FlushWritesTheInitialParameters) {
   EXPECT_EQ(read_csv(folder / "rank-0/steps.csv").rows.size(), 0u);
 }
 
-TEST(RecordWriter, DropsRowsThatItsLevelLacks) {
+TEST(RecordWriter, DropsRowsThatItsLevelOmits) {
   const TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::none, true);
 
@@ -149,7 +149,7 @@ TEST(RecordWriter, AnyTableOfAnotherRunIsEnoughToRefuse) {
   }
 }
 
-TEST(RecordWriter, EvaluationsStandInATableThatTheirFirstRowMakes) {
+TEST(RecordWriter, TheFirstEvaluationCreatesItsTable) {
   const EvaluationRow row{1, 0, 5, 4, 0.5F, some_digest};
   for (const auto level : {RecordLevel::none, RecordLevel::summary}) {
     const TemporaryFolder folder;
@@ -161,7 +161,7 @@ TEST(RecordWriter, EvaluationsStandInATableThatTheirFirstRowMakes) {
   }
 }
 
-TEST(RecordWriter, AFolderWithALogAlreadyIsTaken) {
+TEST(RecordWriter, AcceptsAFolderWithALog) {
   const TemporaryFolder folder;
   folder.file("rank-0/log.txt", "started\n");
 
@@ -170,7 +170,7 @@ TEST(RecordWriter, AFolderWithALogAlreadyIsTaken) {
   EXPECT_EQ(bytes_of(folder / "rank-0/log.txt"), "started\n");
 }
 
-TEST(RecordWriter, NothingIsAddedAfterExit) {
+TEST(RecordWriter, RefusesRowsAfterExit) {
   const TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::full, false);
   writer.finish(good_exit(0));
@@ -179,7 +179,7 @@ TEST(RecordWriter, NothingIsAddedAfterExit) {
   EXPECT_THROW(writer.end_step(sample_step(0, 0)), std::logic_error);
 }
 
-TEST(RecordWriter, AFullDiskIsASystemErrorAndTheRunIsNotCalledGood) {
+TEST(RecordWriter, AFullDiskIsASystemErrorAndTheRunIsNotMarkedOk) {
   const TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::full, false);
   rlimit before{};
@@ -197,11 +197,11 @@ TEST(RecordWriter, AFullDiskIsASystemErrorAndTheRunIsNotCalledGood) {
   std::signal(SIGXFSZ, handler);
 
   EXPECT_THAT(message, HasSubstr("rank-0/boundaries.csv: cannot be written: File too large"));
-  EXPECT_EQ(read_csv(folder / "rank-0/steps.csv").rows.size(), 0u) << "the step did not get whole";
+  EXPECT_EQ(read_csv(folder / "rank-0/steps.csv").rows.size(), 0u) << "the step was not completed";
   EXPECT_EQ(read_exit_file(folder / "rank-0/exit.json")->status, "error");
 }
 
-TEST(ClaimRecordFolder, MakesANewOneAndTakesAnEmptyOne) {
+TEST(ClaimRecordFolder, CreatesAFolderOrUsesAnEmptyOne) {
   const TemporaryFolder folder;
 
   claim_record_folder(folder / "a/b");
@@ -210,7 +210,7 @@ TEST(ClaimRecordFolder, MakesANewOneAndTakesAnEmptyOne) {
   EXPECT_TRUE(std::filesystem::is_empty(folder / "a/b"));
 }
 
-TEST(ClaimRecordFolder, RefusesWhatHoldsAnythingAndLeavesIt) {
+TEST(ClaimRecordFolder, RefusesANonEmptyFolderAndKeepsItsContent) {
   const TemporaryFolder folder;
   folder.file("run/.hidden", "x");
   folder.file("file", "x");
@@ -221,7 +221,7 @@ TEST(ClaimRecordFolder, RefusesWhatHoldsAnythingAndLeavesIt) {
   EXPECT_EQ(bytes_of(folder / "file"), "x");
 }
 
-TEST(WriteManifest, RefusesWhatNoReaderWouldTake) {
+TEST(WriteManifest, RefusesWhatReadersWouldRefuse) {
   const TemporaryFolder folder;
   Json json = sample_manifest();
   json.erase("seed");

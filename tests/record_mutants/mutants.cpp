@@ -30,7 +30,7 @@ bool is_shape(const std::string& text) {
   return text.find('x') != std::string::npos && text.find_first_not_of("0123456789x") == std::string::npos;
 }
 
-/// The least that a value can differ by.
+/// The smallest change of a value.
 std::string small_change(const std::string& column, const std::string& text) {
   if (const auto word = other_word.find(text); word != other_word.end()) return word->second;
   if (is_hex(text)) return (text[0] == 'a' ? "b" : "a") + text.substr(1);
@@ -40,21 +40,21 @@ std::string small_change(const std::string& column, const std::string& text) {
   const bool narrow = column == "loss" || column == "max_abs";
   if (const auto number = parse_float(text); number && narrow) return to_text(std::nextafter(*number, 1e30F));
   if (const auto number = parse_double(text)) {
-    // l2 is a sum in whatever order: its last digits are free
+    // l2 may be summed in any order, so its last digits may differ
     return column == "l2" ? to_text(*number * (1 + 1e-9) + 1e-300) : to_text(std::nextafter(*number, 1e300));
   }
   if (text.empty()) return "1";
   return column == "action" ? text.substr(0, text.size() - 1) + (text.back() == '1' ? "2" : "1") : text + "x";
 }
 
-/// Beyond any bound.
+/// A value beyond any limit.
 std::optional<std::string> large_change(const std::string& text) {
   if (const auto whole = parse_integer(text)) return to_text(*whole * 1000 + 1'000'000'000'000);
   if (const auto number = parse_double(text)) return to_text(*number * 1000 + 1000);
   return std::nullopt;
 }
 
-/// Of a column of numbers that have fractions.
+/// NaN or infinity, for a column of floating-point numbers.
 std::optional<std::string> not_finite(const std::string& column, const std::string& text, const std::string& value) {
   static const std::set<std::string> columns = {
       "loss", "gradient_norm", "clip_coefficient", "learning_rate", "seconds", "recording_seconds", "l2", "max_abs"};
@@ -67,7 +67,7 @@ std::optional<std::string> negative_change(const std::string& text) {
   return std::nullopt;
 }
 
-/// Rows that stand for all of their kind: by what makes them different in nature, the last of each.
+/// Rows that represent their kind: the last of each kind.
 std::vector<std::size_t> chosen_rows(const CsvTable& table) {
   std::map<std::string, std::size_t> last;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -150,7 +150,7 @@ class TableMutants {
     put(swapped, row, "rows", "rows swapped");
   }
 
-  /// Where one column means different things: " at norm", " of a message".
+  /// Distinguishes the meanings of a column that has several: " at norm", " of a message".
   std::string kind_of(std::size_t row, const std::string& column) const {
     const auto cell = [&](const char* name) { return table_.rows[row].cells[table_.column(name)]; };
     if (name_ == "boundaries.csv" && column == "digest" && cell("side") == "computed") return " at " + cell("cut");
@@ -159,7 +159,7 @@ class TableMutants {
     return action && is_compute(action->type) ? " of a computation" : " of another action";
   }
 
-  /// What a verdict on this row may call it.
+  /// Names that a verdict may use for this row.
   std::vector<std::string> items_of(std::size_t row, const std::string& column) const {
     std::vector<std::string> items{file_, name_, column};
     for (const char* own : {"name", "cut", "action", "unit"})
@@ -227,7 +227,7 @@ class JsonMutants {
     if (value.is_null()) set(pointer, "small", 1);
   }
 
-  /// Keys and elements that are not there, and elements that stand twice.
+  /// Removes keys and elements, and duplicates elements.
   void walk(const Json& value, const std::string& pointer) {
     if (value.is_object()) {
       for (const auto& [key, inner] : value.items()) {
@@ -267,7 +267,7 @@ class JsonMutants {
   std::vector<Mutant>& all_;
 };
 
-/// Without its last byte; and of a list of actions, each two neighbors exchanged.
+/// Removes the last byte, and in a list of actions swaps each two neighbors.
 void add_bytes(const std::filesystem::path& folder, const std::string& file, std::vector<Mutant>& all) {
   const std::string bytes = read_file(folder / file), name = file.substr(file.find('/') + 1);
   all.push_back({file, name + " end", "last byte removed", "the end", bytes.substr(0, bytes.size() - 1), {file, name}});

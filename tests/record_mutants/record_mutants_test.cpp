@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A change of one cell, row, key or byte of a correct record makes it red at that place, unless not-judged.md lists the
-// change.
+// After a change of one cell, row, key or byte of a correct record, a check must fail and name the place, unless
+// not-judged.md lists the change.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ using ::testing::IsEmpty;
 
 const std::filesystem::path tree = std::filesystem::path(source_path());
 
-/// A line of the table in not-judged.md: `| record | place | change | why |`; several places or changes by
-/// commas.
+/// A line of the table in not-judged.md: `| record | place | change | why |`; commas separate several places or
+/// changes.
 struct NotJudged {
   std::string record, place, change;
 
@@ -74,7 +74,7 @@ std::vector<NotJudged> not_judged() {
 enum class Side { reference, candidate };
 
 struct Pair {
-  const char* name;       ///< for the list: which record is changed
+  const char* name;       ///< which record is changed, for the list
   const char* reference;  ///< folders of tests/frozen_records
   const char* candidate;
   Side changed;
@@ -85,7 +85,7 @@ void PrintTo(const Pair& pair, std::ostream* out) {
   *out << pair.name;
 }
 
-/// Evaluations after each step, alike in the two of a pair.
+/// Adds evaluations after each step, equal in both records of a pair.
 void add_evaluations(const std::filesystem::path& record) {
   Json manifest = read_json(record / "manifest.json");
   manifest["evaluation"] = {{"every", 1}, {"microbatches", 2}, {"source", "validation.txt"}};
@@ -101,7 +101,7 @@ void add_evaluations(const std::filesystem::path& record) {
   std::ofstream(record / rank_folder(owner) / "evaluation.csv", std::ios::binary) << rows;
 }
 
-/// Adds a column whose cells are made of those of another.
+/// Adds a column whose cells `make` computes from those of another column.
 template <typename Make>
 void add_column(const std::filesystem::path& file, const std::string& name, const std::string& from, const Make& make) {
   CsvTable table = read_csv(file);
@@ -115,7 +115,7 @@ void add_column(const std::filesystem::path& file, const std::string& name, cons
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-/// A frozen record with the columns and tables that our records have since gained.
+/// Copies a frozen record and adds the columns and tables that our records have gained since.
 void take_record(const std::string& name, const std::filesystem::path& to) {
   std::filesystem::copy(tree / "tests" / "frozen_records" / name, to, std::filesystem::copy_options::recursive);
   if (name.starts_with("external")) return;
@@ -147,7 +147,7 @@ class RecordMutants : public ::testing::TestWithParam<Pair> {
     return judge_cell(plan, folder_ / "reference", folder_ / "candidate");
   }
 
-  /// Without waiting for the disk: this is done thousands of times.
+  /// Does not wait for the disk, since it runs thousands of times.
   static void put(const std::filesystem::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   }
@@ -173,7 +173,7 @@ std::string words_of(const CheckResult& check) {
   return check.name + ": " + check.reason + (check.first_divergence ? " [" + check.first_divergence->item + "]" : "");
 }
 
-/// Whether a check that does not hold speaks of the place.
+/// Whether a failed or incomplete check names the place.
 bool names_the_place(const CellVerdict& verdict, const Mutant& mutant) {
   return std::any_of(verdict.checks.begin(), verdict.checks.end(), [&](const CheckResult& check) {
     if (check.outcome == Outcome::holds || check.outcome == Outcome::does_not_apply) return false;
@@ -183,7 +183,7 @@ bool names_the_place(const CellVerdict& verdict, const Mutant& mutant) {
   });
 }
 
-TEST_P(RecordMutants, EachIsRedAtItsPlaceOrListedAsNotJudged) {
+TEST_P(RecordMutants, EachFailsAtItsPlaceOrIsListedAsNotJudged) {
   const CellVerdict right = judge();
   ASSERT_TRUE(right.holds) << comparison_text(right);
   const std::vector<NotJudged> list = not_judged();
@@ -213,8 +213,8 @@ TEST_P(RecordMutants, EachIsRedAtItsPlaceOrListedAsNotJudged) {
   }
 
   EXPECT_THAT(survivors, IsEmpty()) << survivors.size() << " of " << mutants.size()
-                                    << " hold and are not in tests/record_mutants/not-judged.md";
-  EXPECT_THAT(elsewhere, IsEmpty()) << elsewhere.size() << " are red, but nothing says where";
+                                    << " pass and are not in tests/record_mutants/not-judged.md";
+  EXPECT_THAT(elsewhere, IsEmpty()) << elsewhere.size() << " fail, but no check names the place";
   RecordProperty("mutants", static_cast<int>(mutants.size()));
   RecordProperty("killed", static_cast<int>(killed));
   std::cout << GetParam().name << ": " << mutants.size() << " mutants, " << killed << " red\n";
@@ -228,8 +228,8 @@ INSTANTIATE_TEST_SUITE_P(Theirs, RecordMutants,
                          ::testing::Values(Pair{"external", "external-reference", "external", Side::candidate, true}),
                          [](const auto& pair) { return std::string(pair.param.name); });
 
-/// A line that no mutant needs is a claim nobody holds: each names a place and a change that some mutant has.
-TEST(NotJudged, EachLineIsOfARecordAPlaceAndAChangeThatThereAre) {
+/// Every line of not-judged.md must still match a mutant.
+TEST(NotJudged, EachLineMatchesAMutant) {
   const std::vector<NotJudged> list = not_judged();
   ASSERT_FALSE(list.empty());
   const TemporaryFolder folder;

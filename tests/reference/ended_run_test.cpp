@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the reference leaves of a run that it cannot begin or complete, and its warnings.
+// What the reference leaves behind if it cannot start or complete a run, and its warnings.
 #include <gmock/gmock.h>
 
 #include <cstddef>

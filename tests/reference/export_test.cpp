@@ -47,7 +47,7 @@ TEST_F(Export, ContainsInitialWeightsAndData) {
     EXPECT_EQ(digest_of(weights.at(row.name)), row.digest) << row.name;
     ++compared;
   }
-  EXPECT_EQ(weights.entries().size(), compared) << "a tied weight stands once";
+  EXPECT_EQ(weights.entries().size(), compared) << "a tied weight is written once";
   for (const MicrobatchRow& row : rank.microbatches) {
     const std::string place = std::to_string(row.step) + "/" + std::to_string(row.microbatch);
     const SafetensorsEntry &ids = data.at("ids/" + place), &labels = data.at("labels/" + place);

@@ -60,7 +60,7 @@ class SpoiltGolden : public ::testing::Test {
  protected:
   void SetUp() override { take("two_tokens"); }
 
-  /// As its maker left it, without entries of other machines.
+  /// The unmodified golden, without entries of other machines.
   void take(const std::string& name) {
     std::filesystem::copy(goldens / name, golden_);
     edit_json("golden.json", {{"also", nullptr}});
@@ -103,7 +103,7 @@ class SpoiltGolden : public ::testing::Test {
     write_json(golden_ / file, json);
   }
 
-  /// As on a machine of another kind.
+  /// Makes the golden look as if another kind of machine wrote it.
   void pretend_another_machine() {
     Json other = machine_json();
     other["cpu_family"] = 99;
@@ -128,12 +128,12 @@ TEST(Goldens, AllHold) {
   for (const auto& golden : all_goldens()) {
     std::ostringstream one;
     judge_goldens({golden}, one);
-    const std::string said = one.str();
-    if (said.find("0 ULP demanded") == std::string::npos) continue;
+    const std::string output = one.str();
+    if (output.find("0 ULP demanded") == std::string::npos) continue;
     ++exact;
     std::smatch count;
     const std::regex counted("([0-9]+) of ([0-9]+) tensors, ([0-9]+) of ([0-9]+) elements");
-    ASSERT_TRUE(std::regex_search(said, count, counted)) << said;
+    ASSERT_TRUE(std::regex_search(output, count, counted)) << output;
     EXPECT_EQ(count[1], count[2]) << golden;
     EXPECT_EQ(count[3], count[4]) << golden;
     EXPECT_GT(std::stoi(count[2]), 10) << golden;

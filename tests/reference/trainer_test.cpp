@@ -71,7 +71,7 @@ TEST(ReferenceTrainer, WritesACompleteRecordWithEveryBoundary) {
   }
   std::map<std::string, std::int64_t> peaks;
   for (const ActionRow& row : record.ranks.front().actions) peaks[row.action] = row.peak_bytes.value_or(0);
-  EXPECT_LT(peaks.at("0F3"), peaks.at("0F0")) << "of its own microbatch, the shortest";
+  EXPECT_LT(peaks.at("0F3"), peaks.at("0F0")) << "its own microbatch is the shortest";
   EXPECT_EQ(record.schedule_csv, "0F0,0B0,0F1,0B1,0F2,0B2,0F3,0B3\n");
 }
 
@@ -200,7 +200,7 @@ TEST(ReferenceTrainer, SumsInTheOrderOfAFile) {
   for (std::size_t step = 0; step < 3; ++step) {
     EXPECT_EQ(descending.ranks.front().memory.at(step).gradient_bytes,
               plain.ranks.front().memory.at(step).gradient_bytes)
-        << "what was kept of each microbatch is let go of with the step";
+        << "the step frees what it kept of each microbatch";
   }
 }
 
@@ -249,7 +249,7 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   const auto grouped = folder.file("grouped.csv", "unit,microbatch,group\nembed_tokens,0,0\nembed_tokens,1,2\n");
   EXPECT_THAT(testing::error_of<InputError>([&] { train(folder / "record", grouped); }),
               HasSubstr("grouped.csv:3: group \"2\" of unit embed_tokens is out of order"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "record")) << "nothing is begun on bad input";
+  EXPECT_FALSE(std::filesystem::exists(folder / "record")) << "bad input starts nothing";
 }
 
 Record train_variant(const std::filesystem::path& folder, std::optional<std::uint64_t> perturb, bool shadow,
@@ -296,7 +296,7 @@ TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsValues) {
     const TensorRow &narrow = own.ranks[0].tensors[i], &wide = shadow.ranks[0].tensors[i];
     ASSERT_EQ(narrow.name, wide.name);
     if (narrow.step >= 0) continue;
-    EXPECT_DOUBLE_EQ(narrow.l2, wide.l2) << "the start is the bfloat16 run's: " << narrow.name;
+    EXPECT_DOUBLE_EQ(narrow.l2, wide.l2) << "it starts from the bfloat16 run's values: " << narrow.name;
   }
   const double norm = shadow.ranks[0].steps[0].gradient_norm.value();
   EXPECT_NE(own.ranks[0].steps[0].gradient_norm.value(), norm);

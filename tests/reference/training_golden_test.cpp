@@ -25,7 +25,7 @@ namespace {
 
 const std::filesystem::path golden_folder = std::filesystem::path(testing::fixtures_path()) / "training_golden";
 
-/// What was compared of one kind, and by how much it differed.
+/// How many values of one kind were compared, and how much they differed.
 struct Difference {
   std::int64_t items = 0;
   std::int64_t differing = 0;  ///< items whose bits differ
@@ -141,7 +141,7 @@ class TrainingGoldens : public ::testing::TestWithParam<const char*> {};
 TEST_P(TrainingGoldens, FromIdsToParameters) {
   const TrainedGolden golden(GetParam());
   const bool exact = golden.same_code_path();
-  const std::string name = GetParam();  // those computed in bfloat16 hold the bits of one processor
+  const std::string name = GetParam();  // goldens in bfloat16 contain the bits of one processor
   const bool in_float32 = !name.ends_with("bfloat16") && !name.ends_with("mixed");
   EXPECT_TRUE(exact || !in_float32 || std::getenv("PLUMBLINE_REQUIRE_GOLDEN_BITS") == nullptr)
       << "PLUMBLINE_REQUIRE_GOLDEN_BITS is set, but the golden is of another code path";
@@ -176,7 +176,7 @@ TEST(TrainingGoldenDigests, AWrongDigestFailsOnItsCodePath) {
   }
 }
 
-/// A mistake in the program's input; each must exceed the limits of another code path too.
+/// A mistake in the program's input; each must exceed the limits even on another code path.
 struct Planted {
   const char* name;
   const char* golden;

@@ -34,8 +34,8 @@ class MeasuredPass : public ::testing::Test {
   MemoryMeter& meter_ = new_memory_meter();
   const MemoryScope scope_{MemoryOwner::activations};
   const std::vector<std::string> units_{"embed_tokens", "layers.0", "norm", "lm_head"};
-  StepObserver nobody_;
-  UnitMeter measured_{meter_, nobody_, units_, 0, 0};
+  StepObserver no_observer_;
+  UnitMeter measured_{meter_, no_observer_, units_, 0, 0};
   at::Tensor passed_;
 };
 
@@ -63,7 +63,7 @@ TEST_F(MeasuredPass, KeepsTheForwardPeakUntilCollected) {
 TEST_F(MeasuredPass, LeavesOutWhatRanBeforeIt) {
   numbers(5000);  // as an evaluation of a longer microbatch does
 
-  UnitMeter later(meter_, nobody_, units_, 1, 0);
+  UnitMeter later(meter_, no_observer_, units_, 1, 0);
   later.before_unit(0, passed_);
   passed_ = numbers(10);
   later.after_unit(0, passed_);

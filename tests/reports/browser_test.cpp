@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page in a real browser, where one is installed: it says nothing on its console and loads nothing, its squares
-// lead to what they stand for, and it has the size that screens and paper have.
+// The page in a real browser, if one is installed: it writes nothing to its console and loads nothing, its squares
+// open their cases, and it fits on screens and on paper.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ std::string browser() {
   return "";
 }
 
-/// As many cases as the default sweep has, with a timeline.
+/// As many cases as the default sweep, with a timeline.
 std::string green_page() {
   const Verdict verdict = testing::sample_verdict(16);
   Evidence evidence = testing::sample_evidence(verdict, 5);
@@ -34,7 +34,7 @@ std::string green_page() {
   return make_page(verdict, evidence);
 }
 
-/// Five cases of three causes do not hold.
+/// Five cases fail, with three causes.
 std::string red_page() {
   Verdict verdict = testing::sample_verdict(8);
   for (const std::size_t cell : {3U, 4U, 5U, 20U, 40U}) testing::break_check(verdict, cell, "gradients");
@@ -57,18 +57,18 @@ class Browser : public ::testing::Test {
         testing::end_of("timeout 120 " + browser() + " --headless --no-sandbox --disable-gpu " + options +
                             " --user-data-dir=" + (folder_ / "profile").string() + " file://" + file.string(),
                         folder_.path());
-    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_EQ(ended.code, 0) << ended.output;
     return ended;
   }
   /// What the browser writes to its log while it shows the page.
   std::string log_of(const std::string& page) {
     const std::string said =
         shown(page, "--enable-logging=stderr --window-size=1200,2000 --screenshot=" + (folder_ / "page.png").string())
-            .said;
+            .output;
     EXPECT_GT(file_bytes(folder_ / "page.png"), 10'000U);
     return said;
   }
-  /// What the expression, which may wait, comes to in a page of this width.
+  /// The value of the expression, which may be asynchronous, in a page of this width.
   std::string value_of(std::string page, int width, const std::string& expression) {
     page.insert(page.rfind("</body>"),
                 "<script>addEventListener('load', async () => { document.title = 'value: ' + await (" + expression +
@@ -76,13 +76,13 @@ class Browser : public ::testing::Test {
     const std::string said =
         shown(page, "--hide-scrollbars --virtual-time-budget=60000 --dump-dom --window-size=" + std::to_string(width) +
                         ",1000")
-            .said;
+            .output;
     const std::string before = "<title>value: ";
     const auto at = said.find(before);
     if (at == std::string::npos) return "no value: " + said.substr(0, 500);
     return said.substr(at + before.size(), said.find('<', at + before.size()) - at - before.size());
   }
-  /// The same in a frame: a window is no narrower than 500 pixels.
+  /// The same in a frame, since a window is at least 500 pixels wide.
   std::string value_in_frame_of(const std::string& page, int width, const std::string& expression) {
     return value_of(page, 1400,
                     R"((async () => {
@@ -104,15 +104,15 @@ class Browser : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(Browser, ARedPageSaysNothingOnTheConsole) {
+TEST_F(Browser, AFailedPageWritesNothingToTheConsole) {
   EXPECT_THAT(log_of(red_page()), Not(HasSubstr("CONSOLE")));
 }
 
-TEST_F(Browser, AMessageWouldBeSeen) {
+TEST_F(Browser, TheTestSeesConsoleMessages) {
   EXPECT_THAT(log_of("<!DOCTYPE html><title>t</title><script>console.error('planted')</script>"), HasSubstr("CONSOLE"));
 }
 
-TEST_F(Browser, EverySquareAndEveryLineOfTheListOpensItsCase) {
+TEST_F(Browser, SquaresAndListLinesOpenTheirCases) {
   const std::string clicks = R"((async () => {
     const closed = [], links = document.querySelectorAll('.overview a, .faults a');
     for (const link of links) {
@@ -139,10 +139,10 @@ TEST_F(Browser, TheFirstScreenHasVerdictListAndGrid) {
                      "new Set([...document.querySelectorAll('.tiles li')]"
                      ".map(each => each.getBoundingClientRect().top)).size"),
             "1")
-      << "the counts are one row";
+      << "the counts are in one row";
 }
 
-TEST_F(Browser, APageIsAsSmallAsItIsToBe) {
+TEST_F(Browser, PagesStayBelowTheirSizeLimit) {
   const std::string page = green_page();
   EXPECT_LT(page.size(), 600'000U);
   EXPECT_LT(std::stoi(value_of(page, 1400, "document.documentElement.scrollHeight")), 8000);
@@ -150,7 +150,7 @@ TEST_F(Browser, APageIsAsSmallAsItIsToBe) {
   EXPECT_GE(printed_pages(red_page()), 2U);
 }
 
-TEST_F(Browser, ANarrowScreenShowsValuesAndTheGridWithoutScrolling) {
+TEST_F(Browser, ANarrowScreenNeedsNoScrolling) {
   const std::string narrow = R"((() => {
     const wide = [], own = document.documentElement;
     document.querySelectorAll('details').forEach(each => each.open = true);
@@ -164,7 +164,7 @@ TEST_F(Browser, ANarrowScreenShowsValuesAndTheGridWithoutScrolling) {
   EXPECT_EQ(value_in_frame_of(red_page(), 390, narrow), "0 too wide or low: ");
 }
 
-TEST_F(Browser, InTheDarkThePlotsAreAsDarkAsThePage) {
+TEST_F(Browser, PlotsFollowTheDarkTheme) {
   const std::string plain =
       "[...document.querySelectorAll('figure svg, .timeline svg > rect:first-of-type')].map(each => "
       "getComputedStyle(each).backgroundColor + (each.tagName === 'rect' ? "

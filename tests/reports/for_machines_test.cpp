@@ -42,7 +42,7 @@ TEST(Summary, HostileTextStaysTextInItsOwnCell) {
   EXPECT_THAT(text, Not(HasSubstr("<script")));
 }
 
-TEST(Summary, LongListsAreCut) {
+TEST(Summary, CutsLongLists) {
   Verdict verdict = testing::sample_verdict(8);
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) testing::break_check(verdict, i, "loss");
 
@@ -64,7 +64,7 @@ TEST(Annotations, NameEachFailingCellOnOneLine) {
   EXPECT_EQ(lines[1], "::error title=not run::other not run: no mpirun");
 }
 
-TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
+TEST(Annotations, AreANoticeIfAllHoldAndAtMostTen) {
   EXPECT_EQ(annotations(testing::sample_verdict(1)), "::notice title=Plumbline::Holds: 12 of 12 cases\n");
 
   Verdict many = testing::sample_verdict(8);
@@ -108,7 +108,7 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
   EXPECT_THAT(text, HasSubstr("name=\"report\">/a/b&amp;c/report.html</CTestMeasurementFile>"));
 }
 
-TEST(Annotations, WithoutADivergenceTheFirstCheckInTheWayIsTheReason) {
+TEST(Annotations, WithoutADivergenceNameTheFirstFailedCheck) {
   Verdict verdict = testing::sample_verdict(1);
   testing::break_check(verdict, 0, "memory");
   verdict.cells[0].first_divergence.reset();

@@ -24,7 +24,7 @@ Verdict two_cells() {
   return verdict;
 }
 
-TEST(Junit, NamesComeFromWhatACellIsAndStayWhenOthersAreAdded) {
+TEST(Junit, NamesOfCasesStayWhenOthersAreAdded) {
   Verdict verdict = testing::sample_verdict(3);
   verdict.cells.back().variant = "partition cost";
   const std::string before = junit_xml(verdict);
@@ -45,7 +45,7 @@ TEST(Junit, NamesComeFromWhatACellIsAndStayWhenOthersAreAdded) {
   EXPECT_THAT(after, HasSubstr("name=\"untied-w8\" time=\"0\"><skipped message=\"stopped by hand\"/>"));
 }
 
-TEST(Junit, ACrashIsAnErrorAndWhatLiesBehindItIsNoFailureOfItsOwn) {
+TEST(Junit, ACrashIsAnErrorAndLaterChecksAreSkipped) {
   Verdict verdict = two_cells();
   verdict.holds = verdict.cells[0].holds = false;
   for (auto& check : verdict.cells[0].checks) check.outcome = Outcome::incomplete;
@@ -56,8 +56,8 @@ TEST(Junit, ACrashIsAnErrorAndWhatLiesBehindItIsNoFailureOfItsOwn) {
   const std::string xml = junit_xml(verdict, {{verdict.cells[0].id, {"", "terminate called\n<what>"}}});
 
   EXPECT_EQ(times_in(xml, "<error type=\"crash\" message=\"differs: rank 1 was killed\">"), 1u);
-  EXPECT_EQ(times_in(xml, "<failure "), 1u) << "the verdict alone";
-  EXPECT_EQ(times_in(xml, "<skipped "), 15u) << "14 behind the crash, and what does not apply to the other cell";
+  EXPECT_EQ(times_in(xml, "<failure "), 1u) << "only the verdict";
+  EXPECT_EQ(times_in(xml, "<skipped "), 15u) << "14 after the crash, and what does not apply to the other case";
   EXPECT_THAT(xml, HasSubstr("<system-out>terminate called&#10;&lt;what&gt;</system-out>"));
   EXPECT_EQ(testing::parse_markup(xml, false).error, "");
 }
@@ -85,7 +85,7 @@ TEST(Junit, TotalsAreTheSumsOfTheSuites) {
   }
 }
 
-TEST(Junit, WhatIsNotKnownLeavesNoHoleInAName) {
+TEST(Junit, UnknownPartsLeaveNoGapInAName) {
   CellVerdict cell;
   cell.run = "mine";
   cell.world = 2;

@@ -8,7 +8,7 @@ namespace {
 
 const std::string unknown = "\xEF\xBF\xBD";
 
-TEST(Markup, WhatIsNotUtf8BecomesTheReplacementCharacter) {
+TEST(Markup, InvalidUtf8BecomesTheReplacementCharacter) {
   EXPECT_EQ(valid_in_xml("a\xFF"
                          "b\xC3"),
             "a" + unknown + "b" + unknown);

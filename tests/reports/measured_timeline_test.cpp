@@ -29,7 +29,7 @@ class MeasuredTimelineTest : public ::testing::Test {
     record_.ranks[1].rank = 1;
     for (std::int64_t step = 0; step < 3; ++step) {
       const double slow = step == 0 ? 10 : 1;  // caches are cold
-      const double last = step == 2 ? 2 : 0;   // something came between in the last step
+      const double last = step == 2 ? 2 : 0;   // something delayed the last step
       add(0, step, "0F0", slow * 0, slow * 1);
       add(0, step, "0SEND_F0", slow * 1, slow * 1.5);
       add(0, step, "0F1", slow * 1, slow * 2);
@@ -60,11 +60,11 @@ class MeasuredTimelineTest : public ::testing::Test {
   Record record_;
 };
 
-TEST_F(MeasuredTimelineTest, TheStepOfMedianTimeBesideItsPlan) {
+TEST_F(MeasuredTimelineTest, ComparesTheStepOfMedianTimeWithItsPlan) {
   const MeasuredTimeline timeline = measure_timeline(record_);
 
   EXPECT_EQ(timeline.step, 1);
-  EXPECT_EQ(timeline.steps_timed, 2) << "the first step does not count";
+  EXPECT_EQ(timeline.steps_timed, 2) << "the first step is not timed";
   EXPECT_DOUBLE_EQ(timeline.measured.makespan, 10.5);
   EXPECT_DOUBLE_EQ(timeline.measured.bubble_rate, 4.5 / 10.5) << "rank 0 computes 6 ms of 10.5";
   EXPECT_DOUBLE_EQ(timeline.median_makespan, 11.5);
@@ -94,13 +94,13 @@ TEST_F(MeasuredTimelineTest, IsDrawnOnOneScale) {
   EXPECT_THAT(svg, HasSubstr(bar(160, 131, 100, "#7aa6da", "1F0")));
 }
 
-TEST_F(MeasuredTimelineTest, AnyOtherStepCanBeAskedFor) {
+TEST_F(MeasuredTimelineTest, AnotherStepCanBeRequested) {
   EXPECT_DOUBLE_EQ(measure_timeline(record_, 0).measured.makespan, 105);
   EXPECT_DOUBLE_EQ(measure_timeline(record_, 2).measured.makespan, 12.5);
   EXPECT_THAT(testing::error_of<InputError>([&] { measure_timeline(record_, 3); }), HasSubstr("steps 0 to 2, not 3"));
 }
 
-TEST_F(MeasuredTimelineTest, ARunOfOneStepIsMeasuredByThat) {
+TEST_F(MeasuredTimelineTest, ARunOfOneStepUsesThatStep) {
   record_.manifest.steps = 1;
 
   const MeasuredTimeline timeline = measure_timeline(record_);
@@ -124,10 +124,10 @@ TEST_F(MeasuredTimelineTest, EachLengthHasItsOwnMedian) {
   EXPECT_DOUBLE_EQ(timeline.planned.actions[0][1].end, 1.5);
   EXPECT_FALSE(timeline.closed_form_rate.has_value());
   for (std::int64_t step = 0; step < 3; ++step) lengths(step, {64, 32, 64});
-  EXPECT_TRUE(measure_timeline(record_).lengths_differ) << "one among equal ones";
+  EXPECT_TRUE(measure_timeline(record_).lengths_differ) << "one length differs from the others";
 }
 
-TEST_F(MeasuredTimelineTest, OfThreeStepsTheOneInTheMiddleByTimeIsShown) {
+TEST_F(MeasuredTimelineTest, ShowsTheMedianOfThreeSteps) {
   record_.manifest.steps = 4;
   for (std::size_t rank = 0; rank < 2; ++rank) {
     for (const ActionRow& row : std::vector(record_.ranks[rank].actions)) {
@@ -145,7 +145,7 @@ TEST_F(MeasuredTimelineTest, OfThreeStepsTheOneInTheMiddleByTimeIsShown) {
   EXPECT_DOUBLE_EQ(timeline.median_makespan, 11.5);
 }
 
-TEST_F(MeasuredTimelineTest, OfASplitBackwardPassEachHalfHasItsOwnTime) {
+TEST_F(MeasuredTimelineTest, EachHalfOfASplitBackwardHasItsOwnTime) {
   const Schedule schedule = make_schedule("zb-h1", 2, 4);
   const StageTimes times{1, 2, 0.5};
   const Simulation made = simulate(schedule, {{times}, {}});
@@ -166,7 +166,7 @@ TEST_F(MeasuredTimelineTest, OfASplitBackwardPassEachHalfHasItsOwnTime) {
   EXPECT_NEAR(timeline.closed_form_rate.value(), bubble / (4 * (1 + 2 + 0.5) + bubble), 1e-6);
 }
 
-TEST_F(MeasuredTimelineTest, WhatIsNotTheScheduleIsRefused) {
+TEST_F(MeasuredTimelineTest, RefusesActionsThatAreNotTheSchedules) {
   Record other = record_;
   std::swap(other.ranks[1].actions[4].action, other.ranks[1].actions[5].action);
   EXPECT_THAT(testing::error_of<InputError>([&] { measure_timeline(other); }),

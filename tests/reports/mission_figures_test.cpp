@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(MissionFigures, AreThoseOfEachWorldSize) {
+TEST(MissionFigures, CoverEachWorldSize) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.cells.resize(3);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All texts of a sweep as one is reviewed: terminal, summary.md, annotations, JUnit and the page, without plots, for
-// one sweep of each kind of ending. tests/approved/reports has them.
+// All texts of a sweep, to review as one: terminal, summary.md, annotations, JUnit and the page without plots, for one
+// sweep of each kind of result. They are in tests/approved/reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 using testing::break_check;
 using testing::check_of;
 
-/// A line for each block of the page; neither plots nor styles.
+/// One line for each block of the page, without plots and styles.
 std::string in_lines(const std::string& page) {
   std::string text;
   for (std::size_t at = 0; at < page.size();) {
@@ -45,7 +45,7 @@ Verdict few(std::size_t cells) {
   return verdict;
 }
 
-/// Without the lines that the page of a sweep that holds has too.
+/// Without the lines that are also on the page of a sweep that holds.
 std::string other_lines(const std::string& page) {
   const auto lines_of = [](const std::string& text) {
     std::vector<std::string> lines;
@@ -96,7 +96,7 @@ TEST(Outputs, OfASweepWithinLimits) {
   expect_outputs("calibrated", verdict);
 }
 
-TEST(Outputs, OfAPartOfASweep) {
+TEST(Outputs, OfPartOfASweep) {
   Verdict verdict = few(2);
   verdict.selection = {2, 123, {"completion", "loss"}};
   for (CellVerdict& cell : verdict.cells) {
@@ -108,7 +108,7 @@ TEST(Outputs, OfAPartOfASweep) {
   expect_outputs("in-part", verdict);
 }
 
-/// Of six cases one differs, one is unstable, one crashed, one lacks a required check, one another, and one holds.
+/// Of six cases one differs, one is unstable, one crashed, two lack different required checks, and one holds.
 TEST(Outputs, OfASweepThatDoesNotHold) {
   Verdict verdict = few(6);
   break_check(verdict, 0, "boundaries");
@@ -172,13 +172,13 @@ TEST(Outputs, OfASweepThatIsIncomplete) {
   expect_outputs("incomplete-and-different", verdict);
 }
 
-TEST(Outputs, OfWhatIsAcceptedAlthoughNotCompared) {
+TEST(Outputs, OfAnAcceptedIncompleteClaim) {
   Verdict verdict = few(2);
   testing::leave_out(verdict, 0, true);
   expect_outputs("accepted", verdict);
 }
 
-TEST(Outputs, OfWhatTheRecorderCouldNotSee) {
+TEST(Outputs, OfDataThatTheRecorderCouldNotSee) {
   Verdict verdict = few(2);
   verdict.cells[0].not_recorded = {{"candidate", "receives", "torch 2.16.0 hides it", "2.16.0"},
                                    {"reference", "receives", "torch 2.16.0 hides it", "2.16.0"}};
@@ -196,7 +196,7 @@ TEST(Outputs, OfNoCase) {
   expect_outputs("no-case", verdict, Evidence{});
 }
 
-/// Cases hold, but a reference shows nothing, which was required.
+/// Cases hold, but a required check of a reference is incomplete.
 TEST(Outputs, OfCasesThatHoldInASweepThatDoesNot) {
   Verdict verdict = few(1);
   verdict.references[1].checks[0].outcome = Outcome::incomplete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is drawn, and what is a sentence because nothing differs.
+// What the page draws, and what it says in a sentence because nothing differs.
 #include <gmock/gmock.h>
 
 #include "tests/reports/page_sections.hpp"
@@ -15,7 +15,7 @@ std::string plots_of(const Verdict& verdict, const Evidence& evidence) {
   return testing::section_of(make_page(verdict, evidence), "<h2 id=\"plots\">", "<h2 id=\"not-run\">");
 }
 
-TEST(PagePlots, WhatIsEqualThroughoutIsASentence) {
+TEST(PagePlots, EqualValuesAreASentence) {
   const Verdict verdict = testing::sample_verdict(2);
   Evidence evidence = testing::sample_evidence(verdict, 3);
   evidence.cells.at("stories260k-adamw-afab-w1").ratios = {5, {{"w", 1, 1}}};
@@ -28,7 +28,7 @@ TEST(PagePlots, WhatIsEqualThroughoutIsASentence) {
                           Not(HasSubstr("<title>Loss")), Not(HasSubstr("<title>Gradient norms"))));
 }
 
-TEST(PagePlots, ALossThatDiffersIsDrawnWithTheCasesThatDiffer) {
+TEST(PagePlots, DrawsALossForTheCasesInWhichItDiffers) {
   const Verdict verdict = testing::sample_verdict(1);
   Evidence evidence = testing::sample_evidence(verdict, 3);
   evidence.cells.at("stories260k-adamw-afab-w1").losses[2] += 0.5F;
@@ -43,7 +43,7 @@ TEST(PagePlots, ALossThatDiffersIsDrawnWithTheCasesThatDiffer) {
                           Not(HasSubstr("<title>Loss, stories260k, sgd"))));
 }
 
-TEST(PagePlots, ALossIsNamedByItsCaseAndEqualLossesAreOneEntry) {
+TEST(PagePlots, NamesLossesByCaseAndGroupsEqualOnes) {
   const Verdict verdict = testing::sample_verdict(6);
   Evidence evidence = testing::sample_evidence(verdict, 3);
   const auto add = [&](const std::string& schedule, int world, float by) {
@@ -69,7 +69,7 @@ TEST(PagePlots, ALossIsNamedByItsCaseAndEqualLossesAreOneEntry) {
                     HasSubstr("title>Loss, untied, sgd</title>")));
 }
 
-TEST(PagePlots, NormsThatDifferAreDrawnOfAFewCasesAndCountedOfAll) {
+TEST(PagePlots, DrawsAFewDifferentNormsAndCountsAll) {
   const Verdict verdict = testing::sample_verdict(6);
   Evidence evidence = testing::sample_evidence(verdict, 2);
   for (int world = 1; world <= 6; ++world) {
@@ -82,14 +82,14 @@ TEST(PagePlots, NormsThatDifferAreDrawnOfAFewCasesAndCountedOfAll) {
                     HasSubstr("untied, sgd, of the first 8 of 12 cases: the norm"), HasSubstr(">1e-06</text>")));
 }
 
-TEST(PagePlots, MemoryIsOneFigureAModelOnOneScale) {
+TEST(PagePlots, EachModelHasOneMemoryFigureOnOneScale) {
   const Verdict verdict = testing::sample_verdict(2);
   Evidence evidence = testing::sample_evidence(verdict, 2);
   std::string text = plots_of(verdict, evidence);
   EXPECT_THAT(text,
               AllOf(HasSubstr("<title>Peak activations, stories260k, adamw and sgd</title>"),
                     HasSubstr("<title>Peak activations, untied, adamw and sgd</title>"), Not(HasSubstr("balance"))))
-      << "where the optimizer makes no difference";
+      << "optimizers with the same memory share a figure";
 
   for (const char* reference : {"stories260k-sgd", "untied-sgd"})
     *evidence.references.at(reference).ranks[0].activation_bytes += 1;
@@ -100,10 +100,10 @@ TEST(PagePlots, MemoryIsOneFigureAModelOnOneScale) {
                           HasSubstr("the peaks of 37 of 38 ranks")));
   EXPECT_THAT(plots_of(testing::sample_verdict(1), testing::sample_evidence(testing::sample_verdict(1), 2)),
               Not(HasSubstr("<title>Peak activations")))
-      << "one world size is no curve";
+      << "one world size makes no curve";
 }
 
-TEST(PagePlots, OfReferencesThatAreNamedAlikeTheIdIsTold) {
+TEST(PagePlots, ReferencesWithTheSameNameShowTheirIds) {
   const Verdict verdict = testing::sample_verdict(1);
   Evidence evidence = testing::sample_evidence(verdict, 2);
   evidence.references.emplace("zz", evidence.references.begin()->second);
@@ -114,7 +114,7 @@ TEST(PagePlots, OfReferencesThatAreNamedAlikeTheIdIsTold) {
   EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("<title>Loss, stories260k, adamw (zz)</title>"));
 }
 
-TEST(PagePlots, TheTimelineSaysWhatWasMeasuredAndPlanned) {
+TEST(PagePlots, TimelineDescribesMeasuredAndPlannedTimes) {
   const Verdict verdict = testing::sample_verdict(3);
   Evidence evidence = testing::sample_evidence(verdict, 2);
   EXPECT_THAT(plots_of(verdict, evidence), Not(HasSubstr("The slowest case")));

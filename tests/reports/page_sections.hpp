@@ -10,7 +10,7 @@
 
 namespace plumbline::testing {
 
-/// With the sample's evidence of two steps.
+/// Renders with the sample's evidence of two steps.
 inline std::string rendered_page(const Verdict& verdict) {
   return make_page(verdict, sample_evidence(verdict, 2));
 }

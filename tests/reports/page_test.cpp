@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::rendered_page;
 
-TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {
+TEST(Page, ClaimsNoBitsIfOneCaseLacksOneComparison) {
   for (const char* name : {"loss", "boundaries", "gradients", "gradient_norm", "parameters"}) {
     Verdict verdict = testing::sample_verdict(1);
     check_of(verdict.cells[2], name).outcome = Outcome::incomplete;
@@ -52,10 +52,10 @@ TEST(Page, HostileTextStaysText) {
   EXPECT_EQ(markup.error, "");
   EXPECT_THAT(markup.elements, ::testing::AllOf(Each(::testing::Ne("img")), ::testing::Contains("script").Times(1)));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
-  EXPECT_THAT(page, HasSubstr("{{title}}{{{mark}}}")) << "a reason is no template";
+  EXPECT_THAT(page, HasSubstr("{{title}}{{{mark}}}")) << "a reason is not a template";
 }
 
-TEST(Page, StandsAloneWithUniqueIdsAndNoDeadLinks) {
+TEST(Page, IsSelfContainedWithUniqueIdsAndNoDeadLinks) {
   Verdict verdict = testing::sample_verdict(3);
   testing::break_check(verdict, 1, "gradients");
 
@@ -66,11 +66,11 @@ TEST(Page, StandsAloneWithUniqueIdsAndNoDeadLinks) {
   std::set<std::string> records;  // of failing cases, which `--keep failures` keeps
   for (const CellVerdict& cell : verdict.cells)
     if (!cell.holds) records.insert("cells/" + cell.id + "/");
-  EXPECT_EQ(ids.size(), markup.ids.size()) << "an id stands twice";
+  EXPECT_EQ(ids.size(), markup.ids.size()) << "an id occurs twice";
   EXPECT_GT(markup.references.size(), 28u);
   for (const auto& reference : markup.references) {
     EXPECT_TRUE(records.contains(reference) || ids.contains(reference.substr(1)))
-        << reference << ": the page needs nothing but itself";
+        << reference << ": the page must not load anything";
   }
 }
 
@@ -85,14 +85,14 @@ TEST(Page, ALargeSweepStaysBelowTwoMebibytes) {
   EXPECT_THAT(page, HasSubstr("<summary>67 more like these</summary>"));
 }
 
-TEST(Page, TablesSayWhatTheirHeadersHeadAndTheScriptIsShort) {
+TEST(Page, TableHeadersHaveAScopeAndTheScriptIsShort) {
   const std::string page = rendered_page(testing::sample_verdict(1));
 
-  EXPECT_EQ(testing::times_in(page, "<th>"), 0U) << "a header without scope";
+  EXPECT_EQ(testing::times_in(page, "<th>"), 0U) << "a header lacks a scope";
   EXPECT_EQ(testing::times_in(page, "<script>"), 1U);
   const std::string script = page.substr(page.find("<script>"), page.find("</script>") - page.find("<script>"));
-  EXPECT_LE(testing::times_in(script, "\n"), 40U) << "the page is whole without it";
-  EXPECT_THAT(page, Not(HasSubstr("all:unset"))) << "it takes the focus ring away";
+  EXPECT_LE(testing::times_in(script, "\n"), 40U) << "the page must work without it";
+  EXPECT_THAT(page, Not(HasSubstr("all:unset"))) << "it would remove the focus ring";
   EXPECT_THAT(page, HasSubstr("<nav class=\"contents\" aria-label=\"Contents\">"));
 }
 

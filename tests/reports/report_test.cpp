@@ -34,7 +34,7 @@ constexpr std::int64_t steps = 2;
 constexpr std::int32_t microbatches = 4;
 const std::vector<std::string> units{"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"};
 
-/// Stage 0 holds the embedding and layers.0, stage 1 the rest; one stage holds all.
+/// Two stages: stage 0 has the embedding and layers.0, stage 1 the rest. One stage has all.
 std::vector<std::vector<std::string>> stages_of(std::int64_t world) {
   if (world == 1) return {units};
   return {{units[0], units[1]}, {units[2], units[3], units[4]}};
@@ -60,8 +60,8 @@ Json manifest_of(std::int64_t world, const std::string& role, const std::string&
   return json;
 }
 
-/// A record of level `summary`, as a trainer leaves it: every unit keeps 100 bytes for each microbatch in
-/// flight. The one of two ranks is another program's, which may leave memory columns empty.
+/// A record of level `summary`, as a trainer writes it: every unit keeps 100 bytes for each microbatch in flight. The
+/// record of two ranks is an external one, which may leave memory columns empty.
 void write_record(const fs::path& folder, std::int64_t world, const std::string& schedule,
                   std::int64_t action_ns = 1000) {
   const bool reference = schedule == "sequential";
@@ -124,7 +124,7 @@ class Report : public ::testing::Test {
   }
   fs::path cell(std::size_t index) const { return folder / "cells" / verdict.cells[index].id; }
   std::string page() const { return bytes_of(folder / "report.html"); }
-  /// Of the case on two ranks, once this key of its manifest has this value; nothing if it has none.
+  /// The reference that the case on two ranks gets after this change of its manifest; empty if none.
   std::string reference_with(const std::string& pointer, const Json& value) {
     const fs::path file = cell(1) / "manifest.json";
     const std::string before = bytes_of(file);
@@ -160,7 +160,7 @@ TEST_F(Report, WritesTheThreeFilesAndTheSameBytesAgain) {
   EXPECT_EQ(bytes_of(folder / "results.csv"), table);
 }
 
-TEST_F(Report, WithoutAVerdictThereIsNoReport) {
+TEST_F(Report, NeedsAVerdict) {
   fs::remove(folder / "verdict.json");
 
   const std::string message = testing::error_of<InputError>([&] { write_reports(folder.path()); });
@@ -169,7 +169,7 @@ TEST_F(Report, WithoutAVerdictThereIsNoReport) {
   EXPECT_FALSE(fs::exists(folder / "report.html"));
 }
 
-TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
+TEST_F(Report, NamesABrokenRecordAndDrawsTheRest) {
   fs::remove_all(cell(0));
   write_file(cell(1) / "rank-1" / "steps.csv", "step,loss\n0");
 
@@ -178,11 +178,11 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("Records that could not be read"));
   EXPECT_THAT(page(), HasSubstr("<li>cells/" + verdict.cells[0].id));
   EXPECT_THAT(page(), HasSubstr("rank-1/steps.csv"));
-  EXPECT_THAT(page(), Not(HasSubstr(folder.path().string()))) << "the page does not depend on where it lies";
+  EXPECT_THAT(page(), Not(HasSubstr(folder.path().string()))) << "the page does not depend on its folder";
   EXPECT_THAT(page(), HasSubstr("Loss, gradients, memory"));
 }
 
-TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
+TEST_F(Report, EvidenceHasEachRanksLargestStepAndPrediction) {
   const Evidence evidence = gather_evidence(folder.path(), verdict);
 
   ASSERT_THAT(evidence.missing, ElementsAre());
@@ -196,14 +196,14 @@ TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   EXPECT_EQ(run.ranks[1].predicted_bytes, 300);
   EXPECT_EQ(run.ranks[0].parameter_bytes, 1000);
   EXPECT_EQ(run.ranks[0].gradient_bytes, 900);
-  EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
+  EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is not zero";
 }
 
-TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
+TEST_F(Report, TimesTheSlowestCaseOfSeveralRanks) {
   const std::optional<SlowestCase> slowest = gather_evidence(folder.path(), verdict).slowest;
   const MeasuredTimeline whole = measure_timeline(read_record(cell(1)));
   ASSERT_TRUE(slowest);
-  EXPECT_EQ(slowest->id, verdict.cells[1].id) << "the other has one rank";
+  EXPECT_EQ(slowest->id, verdict.cells[1].id) << "the other case has one rank";
   EXPECT_EQ(slowest->timeline.step, whole.step);
   EXPECT_EQ(slowest->timeline.median_makespan, whole.median_makespan);
   EXPECT_EQ(slowest->timeline.planned.makespan, whole.planned.makespan);
@@ -224,7 +224,7 @@ TEST_F(Report, TheSlowestCaseOfSeveralRanksIsTimed) {
   EXPECT_FALSE(gather_evidence(folder.path(), verdict).slowest) << "its actions are not the schedule's";
 }
 
-TEST_F(Report, RatiosReadStepByStepEqualThoseOfWholeRecords) {
+TEST_F(Report, RatiosReadByStepMatchThoseOfWholeRecords) {
   const fs::path kept = fs::path(testing::fixtures_path()) / ".." / "examples" / "kept";
   for (const auto& [from, to] : {std::pair{"one", folder / "references/alone"}, {"wrong", cell(1)}}) {
     fs::remove_all(to);
@@ -243,7 +243,7 @@ TEST_F(Report, RatiosReadStepByStepEqualThoseOfWholeRecords) {
   }));
 }
 
-TEST_F(Report, TheReferenceIsTheNamedOneOfTheSameModelAndSeedElseTheOneThatTrainedTheSame) {
+TEST_F(Report, FindsTheReferenceByNameOrByEqualTraining) {
   EXPECT_EQ(reference_with("/model/hidden_size", 16), "");
   EXPECT_EQ(reference_with("/seed", 2), "");
   EXPECT_EQ(reference_with("/dtype", "bfloat16"), "alone") << "a resumed run may have other data, too";
@@ -256,13 +256,13 @@ TEST_F(Report, TheReferenceIsTheNamedOneOfTheSameModelAndSeedElseTheOneThatTrain
   EXPECT_EQ(reference_with("/dtype", "bfloat16"), "");
 }
 
-TEST_F(Report, AReferenceThatCannotBeReadIsNamed) {
+TEST_F(Report, NamesAReferenceThatCannotBeRead) {
   write_file(folder / "references/alone/manifest.json", "{");
 
   EXPECT_THAT(gather_evidence(folder.path(), verdict).missing, ElementsAre(HasSubstr("references/alone: ")));
 }
 
-TEST_F(Report, OfACellThatDoesNotHoldWhatDiffersInItsEnvironmentIsTold) {
+TEST_F(Report, ShowsEnvironmentDifferencesOfAFailedCase) {
   for (const auto& [record, threads] : {std::pair{folder / "references/alone", "1"}, {cell(1), "7"}}) {
     Json manifest = read_json(record / "manifest.json");
     manifest["environment"] = {{"OMP_NUM_THREADS", threads}};
@@ -277,7 +277,7 @@ TEST_F(Report, OfACellThatDoesNotHoldWhatDiffersInItsEnvironmentIsTold) {
   EXPECT_GT(differing(), 0U);
 }
 
-TEST_F(Report, TheEndOfARunsStandardErrorStandsInJUnit) {
+TEST_F(Report, JUnitHasTheEndOfStandardError) {
   launch_left(verdict.cells[1].id, "stderr.txt", std::string(9000, 'x') + "\nlast words\n");
 
   write_reports(folder.path());
@@ -287,7 +287,7 @@ TEST_F(Report, TheEndOfARunsStandardErrorStandsInJUnit) {
   EXPECT_THAT(junit, Not(HasSubstr("xxx")));
 }
 
-TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
+TEST_F(Report, ARecordMayBeInASubfolder) {
   fs::rename(cell(0), folder / "moved");
   fs::create_directories(cell(0));
   fs::rename(folder / "moved", cell(0) / "record");
@@ -298,19 +298,19 @@ TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
   EXPECT_TRUE(evidence.cells.contains(verdict.cells[0].id));
 }
 
-TEST_F(Report, TheTraceIsOfTheCellThatDoesNotHoldElseOfTheMostRanks) {
+TEST_F(Report, TracesTheFailedCaseOrTheOneWithTheMostRanks) {
   const auto traced = [&] {
     write_verdict(folder / "verdict.json", verdict);
     write_reports(folder.path());
     return read_json(folder / "trace.json").at("otherData").at("cell").get<std::string>();
   };
 
-  EXPECT_EQ(traced(), verdict.cells[1].id) << "of two ranks";
+  EXPECT_EQ(traced(), verdict.cells[1].id) << "it has two ranks";
   verdict.holds = verdict.cells[0].holds = false;
   EXPECT_EQ(traced(), verdict.cells[0].id);
 }
 
-TEST_F(Report, ATraceOfRecordsThatAreGoneGoesToo) {
+TEST_F(Report, RemovesTheTraceOfRemovedRecords) {
   write_reports(folder.path());
   ASSERT_TRUE(fs::exists(folder / "trace.json"));
   for (std::size_t i = 0; i < 2; ++i) fs::remove_all(cell(i));
@@ -320,7 +320,7 @@ TEST_F(Report, ATraceOfRecordsThatAreGoneGoesToo) {
   EXPECT_FALSE(fs::exists(folder / "trace.json"));
 }
 
-TEST_F(Report, WhatAReferenceSaidStandsInJUnitAndWhatRanACellOnThePage) {
+TEST_F(Report, JUnitHasTheReferencesOutputAndThePageTheCommands) {
   verdict.cells[0].holds = verdict.holds = false;
   write_verdict(folder / "verdict.json", verdict);
   launch_left("reference-" + verdict.references[0].id, "stderr.txt", "out of memory\n");

@@ -20,7 +20,7 @@ CsvTable table_of(const Verdict& verdict) {
   return read_csv(folder.file("results.csv", results_csv(verdict)));
 }
 
-TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
+TEST(ResultsCsv, HasARowForEachCheckOfEachCase) {
   const Verdict verdict = testing::sample_verdict(2);
 
   const CsvTable table = table_of(verdict);
@@ -32,7 +32,7 @@ TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
   EXPECT_EQ(table.rows.size(), 4 + (2u * 2 * 2 * 2 + 4) * 15) << "four references with one check each";
 }
 
-TEST(ResultsCsv, NoCellIsAFormulaOfASpreadsheet) {
+TEST(ResultsCsv, NoFieldIsASpreadsheetFormula) {
   Verdict verdict = testing::sample_verdict(2);
   verdict.references.clear();
   verdict.cells = {verdict.cells.back()};
@@ -51,7 +51,7 @@ TEST(ResultsCsv, NoCellIsAFormulaOfASpreadsheet) {
   EXPECT_EQ(cell("reason"), "'=HYPERLINK(\"http://x\")");
 }
 
-TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
+TEST(ResultsCsv, ARowIsCompleteAndSurvivesQuotesAndCommas) {
   Verdict verdict = testing::sample_verdict(3);
   verdict.references.clear();
   verdict.cells = {verdict.cells.back()};
@@ -71,7 +71,7 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
   const CsvTable table = table_of(verdict);
 
   ASSERT_EQ(table.rows.size(), 2u);
-  EXPECT_EQ(table.rows[1].cells[table.column("compared_tensors")], "12") << "and not the 5 that were looked at";
+  EXPECT_EQ(table.rows[1].cells[table.column("compared_tensors")], "12") << "not the 5 that were inspected";
   EXPECT_EQ(table.rows[1].cells[table.column("compared_elements")], "34");
   EXPECT_THAT(table.rows[0].cells,
               ElementsAre("stories260k-adamw-1f1b-w4-balance-0-0-5-0", "stories260k", "a,\"b\"\nc", "adamw", "4",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a text's tags nest, its attributes are quoted and its entities known: enough to catch what an escape
-// forgotten would break.
+// Checks that tags nest, attributes are quoted and entities are known. This catches a forgotten escape.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ struct Markup {
   std::vector<std::string> elements;    ///< names of start tags, in order
 };
 
-/// `html`: `<meta>` and `<br>` need no end and `<style>` is not looked into.
+/// `html`: `<meta>` and `<br>` need no end tag, and the content of `<style>` is skipped.
 Markup parse_markup(const std::string& text, bool html);
 
 }  // namespace plumbline::testing

@@ -25,20 +25,20 @@ TEST(Words, SecondsPastAMinuteAreMinutes) {
   EXPECT_EQ(seconds_text(187), "3 min 07 s");
 }
 
-TEST(Words, OneOfAKindIsNoPlural) {
+TEST(Words, OneOfAKindIsSingular) {
   EXPECT_EQ(counts_text({{"ranks", 1}, {"step_losses", 1}, {"tied_copies", 1}, {"distinct_microbatches", 1}}),
             "1\u00A0distinct microbatch, 1\u00A0rank, 1\u00A0step loss, 1\u00A0tied copy");
   EXPECT_EQ(counts_text({{"private_memory", 1}, {"ranks", 2}}), "1\u00A0private memory, 2\u00A0ranks");
 }
 
-TEST(Words, CountsAgreeWithTheirNouns) {
+TEST(Words, NounsAgreeWithTheirCounts) {
   EXPECT_EQ(count_text(1, "case"), "1 case");
   EXPECT_EQ(count_text(1234, "case"), "1,234 cases");
   EXPECT_EQ(count_text(2, "loss") + count_text(0, "copy") + count_text(3, "key") + count_text(4, "microbatch"),
             "2 losses0 copies3 keys4 microbatches");
 }
 
-TEST(Words, EveryOutcomeHasASignOfItsOwn) {
+TEST(Words, EveryOutcomeHasItsOwnSymbol) {
   std::set<std::string> signs;
   for (const Outcome outcome : {Outcome::holds, Outcome::differs, Outcome::incomplete, Outcome::does_not_apply}) {
     signs.insert(outcome_sign(outcome));
@@ -47,7 +47,7 @@ TEST(Words, EveryOutcomeHasASignOfItsOwn) {
   EXPECT_EQ(signs.size(), 4u);
 }
 
-TEST(Words, ATitleAndALabelSayWhatTellsACellFromOthers) {
+TEST(Words, TitlesAndLabelsDistinguishCases) {
   CellVerdict cell;
   cell.model = "tiny";
   cell.optimizer = "sgd";

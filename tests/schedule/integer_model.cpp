@@ -124,9 +124,9 @@ Outcome perform(World& world, std::int32_t rank, const Action& a) {
       return Outcome::done;
     }
     case step:
-      for (const std::int32_t held : world.schedule.placement.stages_on(rank)) {
-        std::uint64_t& result = world.steps[static_cast<std::size_t>(held)];
-        result = mix(result, world.sums[static_cast<std::size_t>(held)]);
+      for (const std::int32_t stage : world.schedule.placement.stages_on(rank)) {
+        std::uint64_t& result = world.steps[static_cast<std::size_t>(stage)];
+        result = mix(result, world.sums[static_cast<std::size_t>(stage)]);
       }
       return a.stage == world.schedule.placement.stages_on(rank).front() ? Outcome::done : Outcome::wrong;
   }

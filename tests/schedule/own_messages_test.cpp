@@ -24,12 +24,12 @@ using ::testing::HasSubstr;
 const std::string hangs = testing::fixtures_path() + "/schedules/passes_the_verifier_hangs_on_nccl.csv";
 
 ScheduleRequest request(const std::string& path, std::int32_t microbatches, bool tied) {
-  ScheduleRequest asked;
-  asked.schedule = path;
-  asked.ranks = 2;
-  asked.microbatches = microbatches;
-  asked.tied = tied;
-  return asked;
+  ScheduleRequest requested;
+  requested.schedule = path;
+  requested.ranks = 2;
+  requested.microbatches = microbatches;
+  requested.tied = tied;
+  return requested;
 }
 
 TEST(OwnMessages, LoweredListsHaveNoFinding) {
@@ -58,10 +58,10 @@ TEST(OwnMessages, RefusesAListThatHangsOnlyOverNccl) {
   EXPECT_THAT(to_text(findings.front()),
               AllOf(HasSubstr("rank 0, position "), HasSubstr("may wait forever over NCCL")));
   for (const bool tied : {false, true}) {
-    ScheduleRequest asked = request(hangs, 3, tied);
-    EXPECT_TRUE(make_runnable(asked).own_messages);
-    asked.transport = "nccl";
-    EXPECT_THAT(error_of<InputError>([&] { make_runnable(asked); }),
+    ScheduleRequest requested = request(hangs, 3, tied);
+    EXPECT_TRUE(make_runnable(requested).own_messages);
+    requested.transport = "nccl";
+    EXPECT_THAT(error_of<InputError>([&] { make_runnable(requested); }),
                 AllOf(HasSubstr(hangs), HasSubstr("may wait forever over NCCL"), HasSubstr("omit SEND and RECV")));
   }
 }
@@ -72,10 +72,10 @@ TEST(OwnMessages, AcceptsLoweredMessages) {
   for (const std::string& text : {to_csv(lowered), export_for_torch(lowered)}) {  // with its ending, and without
     const std::string path = folder.file("mine.csv", text).string();
 
-    ScheduleRequest asked = request(path, 4, true);
-    asked.transport = "nccl";
+    ScheduleRequest requested = request(path, 4, true);
+    requested.transport = "nccl";
 
-    EXPECT_TRUE(make_runnable(asked).own_messages);
+    EXPECT_TRUE(make_runnable(requested).own_messages);
     EXPECT_TRUE(check_imported(import_schedule(path), "nccl").empty() || text != to_csv(lowered));
   }
 }

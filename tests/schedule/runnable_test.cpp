@@ -27,10 +27,10 @@ class Runnable : public ::testing::Test {
     return made;
   }
   template <typename Expected = InputError>
-  std::string fault(const ScheduleRequest& asked) const {
-    return message_of<Expected>([&] { make_runnable(asked); });
+  std::string fault(const ScheduleRequest& requested) const {
+    return message_of<Expected>([&] { make_runnable(requested); });
   }
-  /// Of a file for 2 ranks and 4 microbatches.
+  /// The error for a file for 2 ranks and 4 microbatches.
   std::string fault(const std::string& text) const { return fault(request(text, 2, 4)); }
 
   testing::TemporaryFolder folder_;
@@ -41,13 +41,13 @@ std::string csv(const char* name, std::int32_t ranks, std::int32_t microbatches)
 }
 
 TEST_F(Runnable, MakesAndLowersANamedSchedule) {
-  ScheduleRequest asked;
-  asked.schedule = "zb-v";
-  asked.ranks = 2;
-  asked.microbatches = 4;
-  asked.tied = true;
+  ScheduleRequest requested;
+  requested.schedule = "zb-v";
+  requested.ranks = 2;
+  requested.microbatches = 4;
+  requested.tied = true;
 
-  const RunnableSchedule made = make_runnable(asked);
+  const RunnableSchedule made = make_runnable(requested);
 
   EXPECT_EQ(made.compute.ranks, make_schedule("zb-v", 2, 4, 2).ranks);
   EXPECT_EQ(made.lowered.ranks, lower(made.compute, true).ranks);
@@ -56,21 +56,21 @@ TEST_F(Runnable, MakesAndLowersANamedSchedule) {
 }
 
 TEST_F(Runnable, OneChunkIsNotTheDefault) {
-  ScheduleRequest asked;
-  asked.schedule = "looped-bfs";
-  asked.ranks = 2;
-  asked.microbatches = 4;
-  EXPECT_EQ(make_runnable(asked).compute.placement.chunks_per_rank, 2);
-  asked.chunks = 1;
-  EXPECT_EQ(make_runnable(asked).compute.placement.chunks_per_rank, 1);
+  ScheduleRequest requested;
+  requested.schedule = "looped-bfs";
+  requested.ranks = 2;
+  requested.microbatches = 4;
+  EXPECT_EQ(make_runnable(requested).compute.placement.chunks_per_rank, 2);
+  requested.chunks = 1;
+  EXPECT_EQ(make_runnable(requested).compute.placement.chunks_per_rank, 1);
 }
 
 TEST_F(Runnable, LowersAFileOfComputeActions) {
   for (const bool tied : {false, true}) {
-    ScheduleRequest asked = request(csv("zb-v", 2, 4), 2, 4);
-    asked.tied = tied;
+    ScheduleRequest requested = request(csv("zb-v", 2, 4), 2, 4);
+    requested.tied = tied;
 
-    const RunnableSchedule made = make_runnable(asked);
+    const RunnableSchedule made = make_runnable(requested);
 
     EXPECT_EQ(made.lowered.ranks, lower(make_schedule("zb-v", 2, 4, 2), tied).ranks);
     EXPECT_EQ(made.compute.name, "mine.csv") << "never one of our own names";
@@ -80,10 +80,10 @@ TEST_F(Runnable, LowersAFileOfComputeActions) {
 
 TEST_F(Runnable, KeepsAFileWithMessages) {
   const Schedule late = with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), true));
-  ScheduleRequest asked = request(to_csv(late), 2, 4);
-  asked.tied = true;
+  ScheduleRequest requested = request(to_csv(late), 2, 4);
+  requested.tied = true;
 
-  const RunnableSchedule made = make_runnable(asked);
+  const RunnableSchedule made = make_runnable(requested);
 
   EXPECT_TRUE(made.own_messages);
   EXPECT_EQ(made.lowered.ranks, late.ranks);
@@ -93,27 +93,27 @@ TEST_F(Runnable, KeepsAFileWithMessages) {
 
 TEST_F(Runnable, AddsAMissingEnding) {
   const Schedule full = lower(make_schedule("1f1b", 2, 4), true);
-  ScheduleRequest asked = request(export_for_torch(full), 2, 4);
-  asked.tied = true;
+  ScheduleRequest requested = request(export_for_torch(full), 2, 4);
+  requested.tied = true;
 
-  EXPECT_EQ(make_runnable(asked).lowered.ranks, full.ranks);
+  EXPECT_EQ(make_runnable(requested).lowered.ranks, full.ranks);
 }
 
 TEST_F(Runnable, RefusesAFileWithAnotherExtension) {
-  ScheduleRequest asked;
+  ScheduleRequest requested;
   for (const char* name : {"mine.txt", "lists/mine"}) {
-    asked.schedule = name;
-    EXPECT_THAT(fault(asked), HasSubstr("must end in .csv"));
+    requested.schedule = name;
+    EXPECT_THAT(fault(requested), HasSubstr("must end in .csv"));
   }
 }
 
 TEST_F(Runnable, OwnMessagesAreRefusedOverNccl) {
-  ScheduleRequest asked =
+  ScheduleRequest requested =
       request(to_csv(with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), false))), 2, 4);
 
-  EXPECT_NO_THROW(make_runnable(asked));
-  asked.transport = "nccl";
-  EXPECT_THAT(fault(asked), AllOf(HasSubstr("may wait forever over NCCL"), HasSubstr("omit SEND and RECV")));
+  EXPECT_NO_THROW(make_runnable(requested));
+  requested.transport = "nccl";
+  EXPECT_THAT(fault(requested), AllOf(HasSubstr("may wait forever over NCCL"), HasSubstr("omit SEND and RECV")));
 }
 
 TEST_F(Runnable, OtherSizesNameWhatFits) {
@@ -155,11 +155,11 @@ TEST_F(Runnable, ReportsSeveralFindings) {
 }
 
 TEST_F(Runnable, ChecksTheEndingForTheModel) {
-  ScheduleRequest asked = request(to_csv(lower(make_schedule("1f1b", 2, 4), true)), 2, 4);
+  ScheduleRequest requested = request(to_csv(lower(make_schedule("1f1b", 2, 4), true)), 2, 4);
 
-  asked.tied = false;
+  requested.tied = false;
 
-  EXPECT_THAT(fault(asked), HasSubstr("0REDUCE"));
+  EXPECT_THAT(fault(requested), HasSubstr("0REDUCE"));
 }
 
 TEST_F(Runnable, ReadsARecordsSchedule) {

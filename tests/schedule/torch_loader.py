@@ -6,7 +6,7 @@ with `plumbline schedule check` the lists with communication that torch's own sc
     python3 tests/schedule/torch_loader.py build/cpu/bin/plumbline
 
 The Python with torch is the one in the environment variable PLUMBLINE_TORCH_PYTHON, else that of scripts/witness-python, else
-python3. Exit code 77, with the reason, where that has no full torch: a skip. 0: every export was loaded, validated and lowered
+python3. Exit code 77 (skipped): it has no full torch; prints the reason. 0: every export was loaded, validated and lowered
 by the library.
 """
 import os
@@ -22,7 +22,7 @@ CASES = [
     for ranks, microbatches in [(2, 4), (4, 8), (3, 6)]
 ]
 
-KNOWN = ("F", "B", "I", "W", "SEND_F", "RECV_F", "SEND_B", "RECV_B")  # what means the same here
+KNOWN = ("F", "B", "I", "W", "SEND_F", "RECV_F", "SEND_B", "RECV_B")  # actions with the same meaning here
 
 
 def load(path, ranks, microbatches, chunks):
@@ -49,7 +49,7 @@ def load(path, ranks, microbatches, chunks):
 
 
 class Stage:
-    """As much of a stage as the constructors of schedules ask for."""
+    """The part of a stage that the constructors of schedules use."""
 
     def __init__(self, index, count, ranks, v_shaped):
         self.stage_index, self.num_stages, self.group_size = index, count, ranks

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""agreement.py PLUMBLINE CHANGES SEED PAIR...: both judges have the same outcome and the same place of the first divergence, on pairs of records and on so many
-changes of one value or row of them, on one side or on both alike. A pair is REFERENCE:CANDIDATE, with :more of records with the columns that they lack, with
-:unchanged not changed, or the folder of a sweep, whose cases are judged unchanged."""
+"""agreement.py PLUMBLINE CHANGES SEED PAIR...: both judges must agree on the outcome and the place of the first divergence, on pairs of records and after this
+many changes of one value or row, on one side or on both sides. A pair is REFERENCE:CANDIDATE, with :more for records with additional columns, with
+:unchanged for pairs that are not changed, or the folder of a sweep, whose cases are judged unchanged."""
 
 import collections
 import json
@@ -18,7 +18,7 @@ from record import Record, Refused, database
 
 
 def first_judge(program, one, other):
-    """Outcome, and the words of the first divergence."""
+    """Outcome, and the text of the first divergence."""
     ended = subprocess.run([program, "compare", str(one), str(other), "--json"], capture_output=True, text=True)
     if ended.returncode == 2:
         return "refused", None, ended.stderr
@@ -36,8 +36,8 @@ def disagreement(first, second):
     if outcome != "differs" or place is None:
         return None
     if "step " not in place["words"] and "start" not in place["words"]:
-        return None  # of a whole record or rank
-    # What is at one place on several ranks; and a key that is another is a row too few and a row too many: either may be named.
+        return None  # a fault of a whole record or rank
+    # Several ranks may have the same place; and another key is both a missing row and an extra row, of which either may be named.
     first = second.findings[0]
     alike = [f for f in second.findings if f.order == first.order or f.order[:2] == first.order[:2] and f.words.startswith("missing") and first.words.startswith("missing")]
     return None if any(same_place(place, found) for found in alike) else "place"
@@ -50,7 +50,7 @@ def same_place(place, found):
 
 
 class Pair:
-    """A copy of two records, which changes are made in, and their tables."""
+    """A copy of two records to change, and their tables."""
 
     def __init__(self, program, one, other, folder, more):
         self.program, self.folder = program, folder
@@ -71,7 +71,7 @@ class Pair:
         return first_judge(self.program, *self.sides), second
 
     def changed(self, texts):
-        """Judged with other texts of some files."""
+        """Judges with other content of some files."""
         before = {file: file.read_text() for file in texts}
 
         def load():
@@ -87,7 +87,7 @@ class Pair:
 
 
 def pairs_of(text):
-    """(reference, candidate, whether it is changed too, whether with more columns) of REFERENCE:CANDIDATE[:more|:unchanged], or of each case of a sweep's folder."""
+    """(reference, candidate, whether it is changed too, whether with more columns) from REFERENCE:CANDIDATE[:more|:unchanged], or for each case of a sweep's folder."""
     if ":" in text:
         one, other, *more = text.split(":")
         return [(one, other, more != ["unchanged"], more == ["more"])]
@@ -106,7 +106,7 @@ def main():
         if found:
             unlike += 1
             said = first[1]["words"] if first[1] else first[2]
-            print(f"unlike ({found}): {words}\n  plumbline: {first[0]} {said}\n  second judge: {second.outcome} {second.why} {second.findings[:2]}", flush=True)
+            print(f"different ({found}): {words}\n  plumbline: {first[0]} {said}\n  second judge: {second.outcome} {second.why} {second.findings[:2]}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         pairs = [pair for text in texts for pair in pairs_of(text)]
@@ -124,10 +124,10 @@ def main():
             pair = made[number // 2 % len(made)]
             change = next(pair.changes)
             texts = {change.file: change.text}
-            if number % 2:  # on both sides, where that is a change of its own
+            if number % 2:  # on both sides, if that is another change
                 texts.update(on_other_side(change, pair.sides[change.file.is_relative_to(pair.sides[0])]))
             hold(f"{change.words}{', and alike on the other side' * (len(texts) > 1)}", *pair.changed(texts))
-    print(f"{len(pairs)} pairs and {count} changes, seed {seed}: {dict(seen)}; {unlike} judged unlike")
+    print(f"{len(pairs)} pairs and {count} changes, seed {seed}: {dict(seen)}; {unlike} judged differently")
     return 1 if unlike or not seen["holds"] or count and not seen["differs"] else 0
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is compared: the tables' columns and their types, and one row for each comparison of docs/checks.md."""
+"""What is compared: the tables' columns with their types, and one row for each comparison of docs/checks.md."""
 
 from dataclasses import dataclass
 
-# Of each table: column, type and, with "!", that no row may lack it. real32 is compared as a float, real as a double.
+# For each table: column, type and, with "!", that every row must have it. real32 is compared as a float, real as a double.
 TABLES = {
     "steps": "step:whole! loss:real32 gradient_norm:real clip_coefficient:real learning_rate:real updated:flag tokens:count! valid_tokens:count! live_tokens:count seconds:time recording_seconds:time",
     "microbatches": "step:whole! microbatch:count! sequence_length:count! batch:count! tokens:count! valid_tokens:count! loss:real32 data_digest:digest",
@@ -22,10 +22,10 @@ class Column:
     excuses: str  # entries of not_recorded that excuse an absent row
     table: str
     rows: str  # which rows
-    key: str  # of a row within its step
-    value: str  # what has to be equal, column by column; both records must have it
-    phase: int  # of execution order, below
-    partly: bool = False  # the claim is not compared by this column alone
+    key: str  # identifies a row within its step
+    value: str  # columns that must be equal and that both records must have
+    phase: int  # in execution order, see below
+    partly: bool = False  # other columns belong to the claim too
 
 
 DATA, FORWARD, LOSS, BACKWARD, GRADIENTS, NORM, RATE, APPLIED, UPDATE, EVALUATION = range(10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A second judge, written from docs/record-format.md, docs/checks.md and docs/exactness.md alone: a verdict is one diff of facts.
+"""A second judge, written only from docs/record-format.md, docs/checks.md and docs/exactness.md: a verdict is one diff of facts.
 
 judge.py REFERENCE CANDIDATE prints outcome and first divergence."""
 
@@ -30,14 +30,14 @@ class Verdict:
 
 
 def bits(table, name):
-    """Numbers by their bits: a longer decimal form of the same number is the same."""
+    """Numbers by their bits: a longer decimal form of the same number is equal."""
     types = {"real32": "float", "size32": "float", "real": "double", "count": "hugeint"}
     kind = TYPES[table][name].rstrip("!")
     return f"{name}::{types[kind]}::varchar" if kind in types else name
 
 
 def diff(db, column):
-    """Keys that one side lacks, and values that are not equal: (step, key, rank, lacking side or None, what)."""
+    """Keys that one side lacks, and values that differ: (step, key, rank, lacking side or None, what)."""
     names = column.value.split()
     select = ", ".join(f"{bits(column.table, name)} as {name}" for name in names)
     rows = f"select step::int as step, ({column.key})::varchar as k, rank, line, {select} from {column.table} where ({column.rows})"
@@ -59,11 +59,11 @@ class Judge:
         self.cuts = {unit: place for place, unit in enumerate(unit for stage in reference.stages for unit in stage["units"])}
         names = db.execute("select name from tensors where run = 'r' and step = '-1' and kind = 'parameter' order by rank, line").fetchall()
         self.names = {name: place for place, (name,) in enumerate(names)}
-        for group in reference.manifest["tied"]:  # one weight, at its first name's place
+        for group in reference.manifest["tied"]:  # counts as one weight, in the place of its first name
             self.names.update(dict.fromkeys(group, min(self.names.get(name, 0) for name in group)))
 
     def align(self):
-        """A resumed run begins with what the reference had after the step before."""
+        """A resumed run starts with the reference's state after the previous step."""
         first = self.candidate.first_step
         if first > self.reference.first_step:
             before = f"run = 'r' and step::int = {first - 1} and kind in ('parameter', 'copy', 'moment1', 'moment2', 'buffer')"
@@ -74,7 +74,7 @@ class Judge:
                     self.db.execute(f"delete from {table} where run = 'r' and step::int < {first}")
 
     def add(self, step, phase, claim, key, rank, words):
-        """Execution order: data; of each microbatch boundaries forward, loss, boundaries backward; gradients from the model's end; the rest."""
+        """Execution order: data; for each microbatch boundaries forward, loss, boundaries backward; gradients from the model's end; the rest."""
         word, _, rest = key.partition(" ")
         if phase == DATA:
             order = (DATA, int(key) if key.isdigit() else -1)
@@ -96,7 +96,7 @@ class Judge:
             for step, key, rank, lacks, what in diff(self.db, column):
                 if lacks:
                     if column.table == "boundaries":
-                        continue  # a reference has every boundary, a pipeline those of partition()
+                        continue  # a reference has every boundary, a pipeline only those of partition()
                     if any(self.excused(kind, step, lacks) for kind in column.excuses.split()):
                         continue
                 self.add(step, column.phase, column.claim, key, rank, f"missing in {lacks}" if lacks else f"unlike: {what.split()}")
@@ -132,7 +132,7 @@ class Judge:
                 self.add(-2, 0, "census", "", rank, f"step {step}: {kind} {name} on stage {stage}")
 
     def numbers_of_ranks(self):
-        """Each rank has each step's rate; norm and coefficient too, but in an external record."""
+        """Each rank has each step's rate; and norm and coefficient, except in an external record."""
         for record in (self.reference, self.candidate):
             wanted = [("learning_rate", "rates", RATE, "parameters")]
             if not record.external:
@@ -143,13 +143,13 @@ class Judge:
                         self.add(step, phase, claim, name, rank, "missing")
 
     def fed(self):
-        """A rank digests every microbatch or none; a Llama's with embed_tokens or lm_head do."""
+        """A rank digests every microbatch or none; ranks with embed_tokens or lm_head of a Llama do."""
         for record in (self.reference, self.candidate):
             ranks = {rank for (rank,) in self.db.execute(f"select rank from microbatches where run = '{record.run}' and data_digest is not null").fetchall()}
             ranks |= {stage["rank"] for stage in record.stages if {"embed_tokens", "lm_head"} & set(stage["units"])}
             for step, microbatch, rank in self.db.execute(f"select step::int, microbatch, rank from microbatches where run = '{record.run}' and data_digest is null").fetchall():
                 if rank in ranks and not self.excused("inputs", step, record.run) and not self.excused("labels", step, record.run):
-                    self.add(1 << 40, DATA, "data", microbatch, rank, f"no data_digest in step {step}")  # of a rank, counted at the end
+                    self.add(1 << 40, DATA, "data", microbatch, rank, f"no data_digest in step {step}")  # an error of a rank, counted at the end
 
     def completion(self):
         for record in (self.reference, self.candidate):
@@ -179,7 +179,7 @@ class Judge:
         for found in predicates(self.db, self.reference, self.candidate):
             self.add(*found)
         end = norms_part(self.db, self.reference, self.candidate)
-        if end is not None:  # norms summed by rank: nothing can be compared from this update on
+        if end is not None:  # norms are summed by rank, so nothing can be compared from this update on
             self.findings = [found for found in self.findings if found.order < (end, GRADIENTS + 1)]
             self.missing.update({claim: end for claim in ("gradients", "parameters", "loss")})
         self.not_compared()

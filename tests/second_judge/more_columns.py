@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kept records lack and others have: gradients as applied, buffers, evaluations, whether an optimizer stepped."""
+"""What the kept records lack and other records have: applied gradients, buffers, evaluations, whether an optimizer stepped."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ def rewrite(file, change):
 
 
 def tensor(row):
-    """The row, and of a gradient the applied one, of a norm two buffers."""
+    """The row; for a gradient also the applied one, for a norm also two buffers."""
     yield row
     if row["kind"] == "gradient":
         yield {**row, "kind": "applied"}

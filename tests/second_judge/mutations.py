@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One change of one row of a record: for each column of each table a value changed, emptied or NaN; a row removed or doubled."""
+"""One change of one row of a record: in each column of each table a value is changed, emptied or NaN; a row is removed or doubled."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ def next_float(text, narrow):
 
 
 def changed(kind, text, draw):
-    """Another value of the kind, as near as there is one."""
+    """Another value of the kind, as near as possible."""
     if kind in WORDS:
         return draw.choice([word for word in WORDS[kind] if word != text])
     if not text:
@@ -49,10 +49,10 @@ def changed(kind, text, draw):
 @dataclass
 class Change:
     file: Path
-    text: str  # of the whole file
+    text: str  # content of the whole file
     words: str
-    row: dict  # that was changed
-    new: dict | None  # what it is now; None: removed
+    row: dict  # the row before the change
+    new: dict | None  # the row after it; None: removed
 
 
 def written(header, rows):
@@ -62,13 +62,13 @@ def written(header, rows):
 
 
 def fits(condition, row):
-    """Whether a Column's rows has this one."""
+    """Whether a Column's rows include this one."""
     name, words = condition.split(" ")[0], re.findall("'(.*?)'", condition)
     return condition == "true" or bool(row.get(name)) and (not words or row[name] in words)
 
 
 def mutated(file, change, column, draw, condition="true"):
-    """The change in a row of the table; None where no row allows it."""
+    """The change in a row of the table; None if no row allows it."""
     header, *rows = csv.reader(io.StringIO(file.read_text()))
     numbers = [number for number, row in enumerate(rows) if fits(condition, dict(zip(header, row)))]
     if not numbers or column and column not in header:
@@ -82,9 +82,9 @@ def mutated(file, change, column, draw, condition="true"):
     else:
         at = header.index(column)
         if (file.stem, column, change) == ("evaluation", "data_digest", "emptied"):
-            return None  # an external record need not tell it, and of one that tells some the judges differ in what they compare
+            return None  # optional in an external record, and the judges compare different rows if only some have it
         if column == "shape" and "computed" in row:
-            return None  # of every cut held against its microbatch's (boundaries), which the second judge does not
+            return None  # the judge compares it with the microbatch's shape (boundaries), the second judge does not
         kind = TYPES[file.stem][column].rstrip("!")
         value = {"changed": lambda: changed(kind, row[at], draw), "not a number": lambda: "nan", "emptied": lambda: ""}[change]()
         if value is None or value == row[at]:
@@ -96,8 +96,8 @@ def mutated(file, change, column, draw, condition="true"):
 
 
 def on_other_side(change, side):
-    """The same value in the rows with this key in the other record: file and text of each that has one. Of numbers that follow from others only: of these a
-    record alone says whether they are right."""
+    """The same value in the rows with this key in the other record: file and text of each one. Only for numbers that follow from others, since
+    a single record shows whether these are right."""
     altered = {name: value for name, value in (change.new or {}).items() if value and value != change.row[name]}
     if not altered.keys() & {"loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens", "valid_tokens"}:
         return {}
@@ -122,7 +122,7 @@ def targets(draw):
 
 
 def anything(draw):
-    """Endless: each column and change of each table as often as the others."""
+    """Endless: each column and change of each table equally often."""
     kinds = [(table, "changed", column) for table, types in TYPES.items() for column in types for _ in range(2)]
     kinds += [(table, "not a number", column) for table, types in TYPES.items() for column, kind in types.items() if kind.rstrip("!") in FRACTIONS]
     kinds += [(table, "emptied", column) for table, types in TYPES.items() for column, kind in types.items() if not kind.endswith("!")]
@@ -134,7 +134,7 @@ def anything(draw):
 
 
 def mutations(sides, seed):
-    """Endless: changes of the records in turn, two of three of what is compared."""
+    """Endless: changes of the records in turn; two of three change what is compared."""
     draw = random.Random(seed)
     compared, rest = targets(draw), anything(draw)
     for number in itertools.count():

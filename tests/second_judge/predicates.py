@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that hold within one record ("Recomputed by the judge" in docs/exactness.md), and what equal digests require of two."""
+"""Rules within one record ("Recomputed by the judge" in docs/exactness.md), and what equal digests require of two."""
 
 import math
 import struct
@@ -16,7 +16,7 @@ def f32(value):
 
 
 def predicates(db, reference, candidate):
-    """(step, phase, claim, key, rank, words) of each rule that a row breaks."""
+    """(step, phase, claim, key, rank, words) for each rule that a row breaks."""
     yield from finite(db)
     yield from equal_digests(db)
     for record in (reference, candidate):
@@ -49,7 +49,7 @@ def equal_digests(db):
 
 
 def sums(db, record):
-    """Loss, tokens and valid tokens of a step are those of its microbatches; none of a rank's own numbers says otherwise."""
+    """Loss, tokens and valid tokens of a step are those of its microbatches, and no rank's own numbers contradict this."""
     replicas = record.manifest.get("mesh") is not None and not record.external
     microbatches = {}
     for step, rank, loss, tokens, valid in db.execute(f"select step::int, rank, loss::float, tokens::int, valid_tokens::int from microbatches where run = '{record.run}' order by step::int, rank, microbatch::int").fetchall():
@@ -72,7 +72,7 @@ def sums(db, record):
 
 
 def one_loss(db, record):
-    """One rank has a microbatch's loss; in a Llama's record it is 0 without a valid token."""
+    """Only one rank has a microbatch's loss; in a Llama's record it is 0 without a valid token."""
     if "vocab_size" in record.manifest["model"]:
         for step, microbatch, rank in db.execute(f"select step::int, microbatch, rank from microbatches where run = '{record.run}' and valid_tokens = '0' and loss::float <> 0").fetchall():
             yield step, LOSS, "loss", microbatch, rank, "not 0 without a valid token"
@@ -94,7 +94,7 @@ def tied(db, record):
 
 
 def squares(db, record):
-    """The norm of each step by l2 of its gradients, a tied weight once; tensors and elements."""
+    """The norm of each step from the l2 of its gradients, with a tied weight once; and the numbers of tensors and elements."""
     twice = ", ".join(f"'{name}'" for group in record.manifest["tied"] for name in group[1:]) or "''"
     rows = db.execute(
         f"select step::int, sqrt(sum(l2::double * l2::double)), count(*), sum({ELEMENTS.format('t')}) from (select distinct on (step, name) * from tensors where run = '{record.run}' "
@@ -104,7 +104,7 @@ def squares(db, record):
 
 
 def limit(record, count, elements):
-    """What roundings may change of an external clipping record's norm."""
+    """How much rounding may change the norm of an external record that clips."""
     if not record.external:
         return 1e-10
     wide = record.manifest["dtype"]
@@ -130,7 +130,7 @@ def clipping(db, record):
 
 
 def height(form, step):
-    """Of a learning rate between the end of its curve, 0, and its peak, 1."""
+    """Of a learning rate: 1 at its peak, 0 at the end of its curve."""
     w, total, curve = form["warmup_steps"], form["total_steps"], form.get("curve", "cosine")
     if curve == "wsd":
         return min(1, (total - step) / form["decay_steps"])
@@ -178,7 +178,7 @@ def evaluations(db, record):
 
 
 def norms_part(db, reference, candidate):
-    """The first step whose coefficients differ where norms are summed by rank; None where there is none."""
+    """The first step in which coefficients differ because norms are summed by rank; None if there is none."""
     if candidate.manifest.get("norm_order") != "per_rank":
         return None
     return db.execute("select min(c.step::int) from steps r join steps c on r.run = 'r' and c.run = 'c' and r.step = c.step where r.clip_coefficient::double <> c.clip_coefficient::double").fetchone()[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A record as tables of texts in DuckDB, and the manifest's words on what must be in them (docs/record-format.md)."""
+"""A record as tables of texts in DuckDB, and the manifest's statements about their content (docs/record-format.md)."""
 
 import csv
 import json
@@ -35,7 +35,7 @@ class Record:
         self.unseen = [(entry["what"], entry.get("from_step") or 0) for said in (self.manifest, *self.exits.values()) for entry in said.get("not_recorded") or []]
 
     def load(self, rank, table, file):
-        """Replaces the rows of this rank's table by those of the file."""
+        """Replaces the rows of this rank's table with those of the file."""
         with open(file, encoding="utf-8-sig", newline="") as text:
             header = next(csv.reader(text), [])
         wanted = [f'"{name}"' if name in header else f"null::varchar as {name}" for name in TYPES[table]]
@@ -50,7 +50,7 @@ class Record:
             raise Refused(f"{file}: {error}") from error
 
     def unit_of(self, parameter):
-        """The unit that a parameter belongs to: its name and a dot begin the parameter's; a Llama's by Hugging Face's names."""
+        """The unit of a parameter: the parameter's name starts with the unit's name and a dot; for a Llama, by Hugging Face's names."""
         units = [unit for stage in self.stages for unit in stage["units"]]
         for name in (parameter, parameter.removeprefix("model.")):
             owners = [unit for unit in units if name.startswith(unit + ".")]
@@ -59,7 +59,7 @@ class Record:
         return None
 
     def crossings(self):
-        """(direction, cut, from_stage, to_stage, side, rank, peer) of every row that a microbatch has in boundaries.csv."""
+        """(direction, cut, from_stage, to_stage, side, rank, peer) of every row of a microbatch in boundaries.csv."""
         units = [unit for stage in self.stages for unit in stage["units"]]
         for below, above in zip(self.stages, self.stages[1:]):
             before = sum(len(stage["units"]) for stage in self.stages[: above["stage"]])
@@ -74,7 +74,7 @@ class Record:
 
 
 class Tables:
-    """A connection that keeps the rows of each question until the next change of a table that it names; a rollback undoes changes."""
+    """A connection that caches the rows of each query until the next change of a table that the query names; a rollback undoes changes."""
 
     def __init__(self):
         self.db, self.kept, self.changed, self.rows = duckdb.connect(), {}, set(), []
@@ -100,7 +100,7 @@ class Tables:
 def database():
     db = Tables()
     db.execute("set threads = 1")
-    db.execute("pragma disable_optimizer")  # tables are small: planning takes longer than running
+    db.execute("pragma disable_optimizer")  # tables are small, so planning takes longer than running
     for table, columns in TYPES.items():
         db.execute(f"create table {table} (run varchar, rank int, line int, {', '.join(f'{name} varchar' for name in columns)})")
     return db

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What no reader accepts ("Readers refuse" in docs/record-format.md), as queries that must find no row."""
+"""What no reader accepts ("Readers refuse" in docs/record-format.md), as queries that must return no row."""
 
 from columns import DTYPES, KEYS, TYPES
 from record import Refused
@@ -24,7 +24,7 @@ ELEMENTS = "coalesce(list_product(list_transform(string_split(shape, 'x'), lambd
 
 
 def malformed(kind, name):
-    """A condition on a cell that is there."""
+    """A condition on a cell that is not empty."""
     form = f"{name} not in {WORDS[kind]}" if kind in WORDS else f"not regexp_matches({name}, '{FORM[kind]}')"
     if kind in ("count", "whole"):
         form += f" or {name}::bigint > {2**56}"

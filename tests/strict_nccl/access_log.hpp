@@ -36,8 +36,8 @@ struct Access {
 
 class AccessLog {
  public:
-  /// Records the access and returns it, so that its end can be recorded in it; and a data race, if there is one:
-  /// `clock` is what its stream is ordered after.
+  /// Records the access and returns it, so that its end can be recorded later. Sets `finding` if there is a data race;
+  /// `clock` is what the access's stream is ordered after.
   std::shared_ptr<Access> begin(Access access, const Clock& clock, std::optional<std::string>& finding) {
     for (const auto& earlier : log_) {
       const bool conflict =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams and events as queues: an operation happens when its stream reaches it.
 //
-// The model has no thread: every query advances all streams as far as possible. One lock, held by the caller, guards
+// The model has no thread: every query advances all streams as far as possible. The caller holds one lock, which guards
 // all of it.
 #pragma once
 
@@ -77,11 +77,11 @@ class DeviceModel {
     if (virtual_time) now_ = Time{};
   }
 
-  /// Of what it executes: `last_move` is in real time.
+  /// The time of what the model executes; `last_move` is in real time.
   Time now() const { return now_ ? *now_ : std::chrono::steady_clock::now(); }
-  /// Whether `end` has come.
+  /// Whether time `end` is reached.
   bool over(Time end);
-  /// Virtual time: to the next end of what is executed, or of a host's sleep.
+  /// Virtual time: jumps to the next end of an operation or of a host's sleep.
   void jump();
   /// The rank's host does nothing until then.
   void sleep(int rank, Time until) { asleep_[rank] = until; }
@@ -91,14 +91,14 @@ class DeviceModel {
   void destroy_stream(int id);
   void put(Stream& stream, std::unique_ptr<Work> work);
   using Works = std::vector<std::pair<int, std::unique_ptr<Work>>>;  ///< with their streams
-  /// Of one rank, together: none waits for another, on a device that executes its streams in order too.
+  /// Queues these together on one rank: none waits for another, even on a device that executes its streams in order.
   void put(Works works);
   /// Drops the operations that the predicate selects, in any state.
   void drop(const std::function<bool(const Work&)>& chosen);
 
   std::shared_ptr<Mark> record(Stream& stream);
   void wait(Stream& stream, std::shared_ptr<Mark> mark);
-  /// Whether it is reached; the calling host is then ordered after it.
+  /// Whether the mark is reached; the calling host is then ordered after it.
   bool reached(int rank, const Mark& mark);
   bool idle(int rank, Stream& stream);
   /// Whether all of the rank's streams are empty.
@@ -135,7 +135,7 @@ class DeviceModel {
 
   std::vector<Clock> hosts_;
   std::vector<Computed> computed_;
-  std::optional<Time> now_;  ///< in virtual time
+  std::optional<Time> now_;  ///< set in virtual time
   Time next_end_ = Time::max();
   bool serial_;
   std::uint64_t last_number_ = 0;
@@ -143,7 +143,7 @@ class DeviceModel {
   int last_stream_ = 0;
   std::vector<std::unique_ptr<Work>> done_;
   std::set<int> frozen_;
-  std::map<int, Time> asleep_;  ///< by rank, also those that are over
+  std::map<int, Time> asleep_;  ///< by rank, including those in the past
   AccessLog log_;
   std::set<std::string> findings_;
   Time last_move_ = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CUDA and NCCL calls of one edge: which messages make a group, and how each end is closed.
+// The CUDA and NCCL calls of one edge: which messages make a group, and how each end closes.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ class NotesGroups : public ForwardingNccl {
   void note(const std::string& call) { groups.back() += (groups.back().empty() ? "" : ", ") + call; }
 };
 
-/// Two connected ends, one of which records its groups; NCCL answers at once.
+/// Two connected ends; one records its groups. NCCL answers at once.
 class Edge : public ::testing::Test {
  protected:
   Edge() {
@@ -115,7 +115,7 @@ TEST(EdgeOrder, OrdersComputeAfterACompletedMessage) {
   OneEnd receiver(1, {cuda, world.gpu(1).nccl});
   const Transfer received = receiver.receive(at::zeros({5}));
   for (int i = 0; i < 3; ++i) receiver.progress();
-  EXPECT_THAT(cuda.waited_for, IsEmpty()) << "nothing has come: what is computed now need not wait";
+  EXPECT_THAT(cuda.waited_for, IsEmpty()) << "nothing has arrived, so compute need not wait";
 
   end.send(content(0, 1, {5}));
   move_on(end, receiver, [&] { return received->arrived; });

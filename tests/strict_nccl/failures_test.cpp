@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures on the other rank or in the library are named, in time, and nothing hangs.
+// Failures of the other rank or of the library are named in time, and nothing hangs.
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ void one_message(Transport& t) {
   t.wait_for_sends();
 }
 
-// Its process is gone: nothing arrives over the host either.
+// The peer's process is gone, so nothing arrives over the host either.
 TEST(DeadPeer, IsNamedAsSoonAsTheLibraryKnows) {
   StrictWorld world(3);
   std::latch all_there(3);
@@ -50,7 +50,7 @@ TEST(DeadPeer, IsNamedAsSoonAsTheLibraryKnows) {
         post_one(t, receive_from(t, 1, 3, {2, 3, 4}))->wait();
       });
     }
-    // no rank leaves before all have reported it: leaving would be a message over the host
+    // no rank leaves before all have reported the failure, since leaving would send a message over the host
     all_said.arrive_and_wait();
   });
 
@@ -126,13 +126,13 @@ TEST(LatePeer, IsNamedWithOperationAndShapeAfterTheDeadline) {
 
   EXPECT_THAT(outcome.errors[1], HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 2x3x4 float32, 0.3 s"));
   EXPECT_THAT(outcome.errors[0], HasSubstr("rank 1 ended the run: rank 1 waits for RECV_F microbatch 3"));
-  EXPECT_LT(outcome.took, patience) << "what stands on the frozen GPU is aborted, not waited for";
+  EXPECT_LT(outcome.took, patience) << "operations on the frozen GPU are aborted, not waited for";
   world.thaw(0);
   EXPECT_TRUE(world.compute_idle(0));
   EXPECT_THAT(world.leftovers(), IsEmpty());
 }
 
-/// Rank 1 is given a tensor before the GPU of rank 0 has sent it.
+/// Rank 1 gets a tensor before the GPU of rank 0 has sent it.
 Outcome hand_on_early(const GpuSeam& seam, bool* arrived_right) {
   StrictWorld world(2);
   const at::Tensor made = content(0, 3, {2, 3, 4});
@@ -229,7 +229,7 @@ TEST(RunAhead, TheSumOverReplicasHasArrivedOrItsDeadlineHasPassed) {
   EXPECT_LT(outcome.took, patience);
 }
 
-// Their shapes are those of the parameters: a header each would cost more than it finds.
+// Their shapes are those of the parameters, so headers in every step would cost more than they find.
 TEST(Replicas, HeadersTravelInTheFirstStepOnly) {
   std::vector<std::string> said(2);
   const Outcome outcome = run_strict({.connect = false, .finish = false}, [&](Transport& t) {
@@ -274,7 +274,7 @@ TEST(TearDown, AHangingAbortDoesNotDelayTheRank) {
   while (!world.leftovers().empty()) std::this_thread::sleep_for(milliseconds(1));
 }
 
-// Aborted one after the other, the first would wait for those that are never called.
+// If aborts ran one after the other, the first would wait for the others, which would never start.
 TEST(TearDown, AbortsAllCommunicatorsAtOnce) {
   StrictWorld world(2, {.aborts_meet = true});
   run_strict(world, {.nccl = {.abort_limit = seconds(20)}}, [](Transport& t) {
@@ -422,7 +422,7 @@ TEST(Groups, ABatchIsOneGroup) {
   });
 
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
-  EXPECT_EQ(world.groups() - before, 3) << "one of each rank";
+  EXPECT_EQ(world.groups() - before, 3) << "one for each rank";
   EXPECT_EQ(world.largest_group(), 6) << "with both neighbors";
 }
 
@@ -434,7 +434,8 @@ TEST(BoundedCall, ReportsWhetherTheCallReturned) {
     release.get_future().wait();
     over.set_value_at_thread_exit();
   };
-  EXPECT_FALSE(call_bounded(milliseconds(20), {[] {}, late})) << "it was not waited for: it has not ended yet";
+  EXPECT_FALSE(call_bounded(milliseconds(20), {[] {}, late}))
+      << "the call did not wait for it, so it has not ended yet";
   release.set_value();
   over.get_future().wait();
 }

@@ -56,7 +56,7 @@ TEST_P(LaunchOrder, CompletesTheSumOverReplicas) {
     const Outcome outcome = run_strict(world, options, [&](Transport& t) {
       t.connect(connections_of({1, 1, PlacementKind::loop}, false, replicas));
       TrainState state;
-      for (const std::int64_t elements : {1 << 20, 3}) {  // a bucket each; of the second, parts are empty
+      for (const std::int64_t elements : {1 << 20, 3}) {  // one bucket each; the second has empty parts
         TrainedParameter parameter;
         parameter.value = at::full({elements}, 0.0F);
         parameter.value.mutable_grad() = at::full({elements}, static_cast<float>(t.rank() + 1));
@@ -119,8 +119,8 @@ TEST_P(LaunchOrder, CompletesRandomLists) {
 INSTANTIATE_TEST_SUITE_P(Devices, LaunchOrder, ::testing::Values("parallel", "serial", "launch_waits"),
                          [](const auto& tested) { return tested.param; });
 
-/// How many of the schedules at 3 ranks complete on a serial device if their lists are changed.
-int that_end(const std::function<void(ActionList&)>& change, const GpuSeam& seam = {}) {
+/// How many of the schedules on 3 ranks complete on a serial device after this change of their lists.
+int completed_after(const std::function<void(ActionList&)>& change, const GpuSeam& seam = {}) {
   int ended = 0;
   for (const std::string& name : schedule_names()) {
     Schedule lowered = lower(make_schedule(name, 3, 6, default_chunks(name)), true);
@@ -138,8 +138,8 @@ int that_end(const std::function<void(ActionList&)>& change, const GpuSeam& seam
   return ended;
 }
 
-// NCCL starts the communicators of a group in an order of its own.
-TEST(SerialDevice, TheOrderWithinAGroupDoesNotMatterAndThatOfGroupsDoes) {
+// NCCL starts the communicators of a group in its own order.
+TEST(SerialDevice, OrderOfGroupsMattersButNotOrderWithinAGroup) {
   const auto by_peer = [](ActionList& list) {
     const auto message = [](const Action& each) { return is_communication(each.type); };
     for (auto next = list.begin(); next != list.end();) {
@@ -152,12 +152,12 @@ TEST(SerialDevice, TheOrderWithinAGroupDoesNotMatterAndThatOfGroupsDoes) {
   };
   const int all = static_cast<int>(schedule_names().size());
 
-  EXPECT_EQ(that_end(by_peer), all);
-  EXPECT_LT(that_end(by_peer, plant_nccl<SplitGroups>({0, 1, 2})), all);
+  EXPECT_EQ(completed_after(by_peer), all);
+  EXPECT_LT(completed_after(by_peer, plant_nccl<SplitGroups>({0, 1, 2})), all);
 }
 
 TEST(SerialDevice, RevealsHoistedReceives) {
-  EXPECT_LT(that_end([](ActionList& list) {
+  EXPECT_LT(completed_after([](ActionList& list) {
               for (auto at = list.begin(); at != list.end(); ++at) {
                 if (!is_communication(at->type) || is_send(at->type)) continue;
                 const auto computes = [](const Action& each) { return is_compute(each.type); };

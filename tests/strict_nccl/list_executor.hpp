@@ -24,7 +24,7 @@ class ListExecutor {
  public:
   using Times = std::map<ActionType, std::chrono::microseconds>;
 
-  /// `kept`: what kernels compute, kept until the world is destroyed; a failed rank leaves some.
+  /// `kept`: keeps the results of kernels until the world is destroyed, since a failed rank leaves some in use.
   ListExecutor(StrictWorld& world, Transport& transport, const Schedule& schedule, std::vector<at::Tensor>& kept,
                const Times& times)
       : world_(world), transport_(transport), placement_(schedule.placement), kept_(kept), times_(times) {}
@@ -134,10 +134,16 @@ class ListExecutor {
     const int peer = placement_.rank_of(head ? 0 : placement_.stages() - 1);
     transport_.wait_for_payloads();
     if (peer == transport_.rank()) return;
-    at::Tensor tensor = memory();
-    if (head) transport_.send_tensor(peer, tensor);
-    transport_.receive_tensor(peer, tensor);
-    if (!head) transport_.send_tensor(peer, tensor);
+    at::Tensor tensor = memory().view({2, 2});
+    const MessageHeader to_first = tied_gradient_header(0, placement_.stages() - 1, false, tensor);
+    const MessageHeader to_last = tied_gradient_header(0, placement_.stages() - 1, true, tensor);
+    if (head) {
+      transport_.send(peer, to_first, tensor)->wait();
+      transport_.receive(peer, to_last, tensor)->wait();
+    } else {
+      transport_.receive(peer, to_first)->wait();
+      transport_.send(peer, to_last, tensor)->wait();
+    }
   }
 
   StrictWorld& world_;
@@ -145,7 +151,7 @@ class ListExecutor {
   Placement placement_;
   std::map<Key, at::Tensor> made_;
   std::map<Key, Pending> coming_;
-  std::map<Key, Input> inputs_;  ///< of forward passes, until the backward pass
+  std::map<Key, Input> inputs_;  ///< of forward passes, kept until the backward pass
   std::vector<at::Tensor>& kept_;
   const Times& times_;
 };
@@ -154,7 +160,7 @@ struct ListsOutcome : Outcome {
   std::vector<Computed> computed;  ///< by rank
 };
 
-/// All ranks of the lists. `times`: of each type of action.
+/// Runs the lists on all ranks. `times`: duration of each type of action.
 inline ListsOutcome run_lists(const Schedule& lowered, bool tied, RunOptions options,
                               const ListExecutor::Times& times = {}) {
   std::vector<std::vector<at::Tensor>> kept(lowered.ranks.size());

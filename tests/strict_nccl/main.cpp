@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds kernel_time{20};
 /// Long enough that messages which do not wait for it arrive earlier.
 constexpr std::chrono::microseconds long_kernel_time{10000};
 
-/// Transports that own their world, and print its findings at their end.
+/// Transports that own their world and print its findings when they end.
 struct World {
   explicit World(int ranks) : model(ranks) {}
   ~World() {
@@ -55,7 +55,7 @@ int run(int argc, char** argv) {
           each = stream_compute(world->model, std::move(each), mistaken ? long_kernel_time : kernel_time);
         return transports;
       });
-  // The sweep's own checks must find what the mistake did to the values.
+  // The sweep's own checks must find the effect of the mistake on the values.
   if (code != 0 || !world || mistaken) return code;
   const bool clean = world->model.findings().empty() && world->model.leftovers().empty();
   return static_cast<int>(clean ? ExitCode::holds : ExitCode::does_not_hold);

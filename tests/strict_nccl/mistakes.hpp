@@ -69,7 +69,7 @@ class JoinedDirections : public ForwardingNccl {
   }
 
  private:
-  /// Whether this call is the first that closes it: the two directions are aborted by two threads.
+  /// Whether this call is the first to close it, since two threads abort the two directions.
   bool close() { return joined_.exchange(NcclCommunicator::none) != NcclCommunicator::none; }
 
   std::atomic<NcclCommunicator> joined_ = NcclCommunicator::none;
@@ -99,18 +99,18 @@ class ReversedReceives : public ForwardingNccl {
   using ForwardingNccl::ForwardingNccl;
   void receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
                GpuStream stream) override {
-    held_.insert(held_.begin(), {data, count, type, peer, communicator, stream});
+    delayed_.insert(delayed_.begin(), {data, count, type, peer, communicator, stream});
   }
   NcclProgress group_end() override {
-    for (const Held& held : held_) {
-      inner_.receive(held.data, held.count, held.type, held.peer, held.communicator, held.stream);
+    for (const DelayedReceive& receive : delayed_) {
+      inner_.receive(receive.data, receive.count, receive.type, receive.peer, receive.communicator, receive.stream);
     }
-    held_.clear();
+    delayed_.clear();
     return inner_.group_end();
   }
 
  private:
-  struct Held {
+  struct DelayedReceive {
     void* data;
     std::size_t count;
     NcclType type;
@@ -118,7 +118,7 @@ class ReversedReceives : public ForwardingNccl {
     NcclCommunicator communicator;
     GpuStream stream;
   };
-  std::vector<Held> held_;
+  std::vector<DelayedReceive> delayed_;
 };
 
 /// The element count of every receive except the first exchange's is `fewer` too small, or its type differs.

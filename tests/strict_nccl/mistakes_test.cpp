@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each mistake that the strict libraries exist to detect, injected and detected; and the same exchange without it,
+// Each mistake that the strict libraries exist to detect is injected and detected, and the same exchange without it is
 // clean.
 #include "tests/strict_nccl/mistakes.hpp"
 
@@ -23,7 +23,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A clean run: no error, no finding, nothing left.
+/// A clean run has no error, no finding, and no leftovers.
 void expect_clean(const Outcome& outcome) {
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
   EXPECT_THAT(outcome.leftovers, IsEmpty());
@@ -57,12 +57,12 @@ TEST(Mistakes, FindsTheCycleOfAnUngroupedExchange) {
       AllOf(HasSubstr("wait for each other in a circle"), HasSubstr("rank 0's send of 4096 float32 to rank 1"),
             HasSubstr("rank 1's send of 4096 float32 to rank 0"), HasSubstr("send and receive must be one group")));
   EXPECT_THAT(all_words(outcome), HasSubstr("the NCCL communicator of ranks 0 and 1, forward failed"));
-  EXPECT_LT(outcome.took, patience) << "it is found, not waited out";
+  EXPECT_LT(outcome.took, patience) << "the cycle is found before the deadline";
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-/// Forward and backward messages in the same direction between two ranks, which the receiver posts in the other order,
-/// as it may: order is per direction.
+/// Two ranks exchange forward and backward messages in the same direction. The receiver posts them in the other order,
+/// which is allowed, since order is per direction.
 void both_directions(Transport& t) {
   constexpr auto back = Direction::backward;
   if (t.rank() == 0) {

@@ -117,7 +117,7 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
     transfer->count = call.count;
     transfer->type = call.type;
     transfer->stream = call.stream;
-    // Nothing remains to be computed into or from this memory, so it is final.
+    // No remaining operation writes this memory, so it is final.
     if (!device_.will_be_used({transfer->data, transfer->bytes()})) {
       if (call.send) transfer->content = hash_of(*transfer);
       transfer->content_known = call.send;

@@ -3,7 +3,7 @@
 // are no buffers), messages of one communicator from one rank to another are first-in-first-out, count and type must
 // agree, and a group completes as a whole. A real library may accept what fails here, for small messages.
 //
-// One lock, held by the caller, guards all of it.
+// The caller holds one lock, which guards all of it.
 #pragma once
 
 #include <map>
@@ -47,7 +47,7 @@ struct Transfer {
 
 /// What a rank has passed as one group, until it is on the streams.
 struct Passed {
-  NcclCommunicator first = NcclCommunicator::none;  ///< one of its communicators: its answers count
+  NcclCommunicator first = NcclCommunicator::none;  ///< one of its communicators, whose answers count
   int busy_answers = 0;
   DeviceModel::Works works;
 };
@@ -99,10 +99,10 @@ class NcclModel {
     int stream = 0;
   };
   NcclProgress start_group(int rank, const std::vector<Call>& calls);
-  /// Whether a group of this stream has been passed and is not on it yet.
+  /// Whether a group of this stream was passed but is not on the stream yet.
   bool starts_later(int stream) const;
 
-  /// Fails communicators of this rank (or of those that share one with it), as an asynchronous error does.
+  /// Fails the communicators of this rank (or those that share one with it), as an asynchronous error does.
   void fail(int rank, const std::string& text);
   void fail_peers_of(int rank, const std::string& text);
   /// Searches streams that wait for each other in a cycle, and fails their communicators.
@@ -116,7 +116,7 @@ class NcclModel {
   };
   Clique& clique(NcclCommunicator communicator) { return cliques_.at(handles_.at(communicator).id); }
   Member& member(NcclCommunicator communicator) { return clique(communicator).members[handles_.at(communicator).own]; }
-  /// Queues the group on its streams, where a launch need not wait; returns whether it is there.
+  /// Queues the group on its streams if a launch need not wait; returns whether the group is there.
   bool start(int rank, Passed& group);
   static void fail(Clique& clique, const std::string& text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's end of an edge, below the transport: the buffers belong to the test, and both ranks may be one thread.
+// One rank's end of an edge, below the transport. The buffers belong to the test, and one thread may run both ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -64,7 +64,7 @@ class OneEnd {
   std::deque<std::vector<Transfer>> to_start_;
 };
 
-/// Advances both ends until `over`; both ranks are this thread.
+/// Advances both ends until `over`, since this thread runs both ranks.
 template <typename Over>
 void move_on(OneEnd& one, OneEnd& other, const Over& over) {
   const auto deadline = std::chrono::steady_clock::now() + patience;

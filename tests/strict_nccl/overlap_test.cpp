@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages move while ranks compute: every schedule in virtual time, with kernels and messages that last, against the
-// simulator.
+// Messages move while ranks compute: every schedule in virtual time, with kernels and messages that take time, compared
+// with the simulator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ const ListExecutor::Times times = {{ActionType::forward, microseconds(pass_us)},
                                    {ActionType::backward_input, microseconds(pass_us)},
                                    {ActionType::backward_weight, microseconds(pass_us)}};
 
-/// The share of the time from the first compute to the last in which a rank computes, on average.
+/// The average share of the time from the first to the last compute in which a rank computes.
 double executed(const Schedule& lowered, const GpuSeam& seam = {}, int busy_answers = 0,
                 microseconds queue_time = microseconds(0)) {
   const Settings settings{.busy_answers = busy_answers,
@@ -68,8 +68,8 @@ TEST(Overlap, ComputeIsAsBusyAsTheSimulatorSays) {
   }
 }
 
-// NCCL starts a group on a thread of its own and answers "in progress". A host that queues compute does not poll.
-TEST(Overlap, AGroupInProgressHoldsNoLaterGroupBack) {
+// NCCL starts a group on its own thread and answers "in progress". A host that queues compute does not poll.
+TEST(Overlap, AGroupInProgressDoesNotDelayLaterGroups) {
   for (const std::string& name : schedule_names()) {
     const auto queued_with = [&](int busy_answers) {
       return executed(listed(name), {}, busy_answers, microseconds(pass_us / 2));
@@ -78,8 +78,8 @@ TEST(Overlap, AGroupInProgressHoldsNoLaterGroupBack) {
   }
 }
 
-// Two ranks with several stages in a loop send and receive in one direction: on one stream, where a receive comes
-// after the send before it, which waits for compute.
+// Two ranks with several stages in a loop send and receive in one direction, on one stream. There a receive comes after
+// the previous send, which waits for compute.
 TEST(Overlap, TwoRanksInALoopOverlapLess) {
   std::vector<std::string> slower;
   for (const std::string& name : schedule_names()) {
@@ -88,7 +88,7 @@ TEST(Overlap, TwoRanksInALoopOverlapLess) {
   EXPECT_THAT(slower, ::testing::ElementsAre("interleaved-1f1b", "looped-bfs"));
 }
 
-TEST(Overlap, ReceivesAfterComputeAreWhatTheSimulatorCallsWithoutOverlap) {
+TEST(Overlap, ReceivesAfterComputeMatchTheSimulatorWithoutOverlap) {
   std::vector<std::unique_ptr<NcclApi>> made;
   const GpuSeam seam = [&](int, GpuApi inner) {
     return GpuApi{inner.cuda, *made.emplace_back(std::make_unique<ReceivesAfterCompute>(inner))};

@@ -104,7 +104,7 @@ class StrictParity : public ::testing::Test {
   static inline std::unique_ptr<Record> reference_;
 };
 
-TEST(WorldsAndSchedules, AreAllOfThem) {
+TEST(WorldsAndSchedules, AreComplete) {
   std::map<std::string, int> worlds;
   for (const auto& [world, schedule] : worlds_and_schedules(microbatches)) ++worlds[schedule];
 
@@ -152,8 +152,8 @@ int differing_boundaries(const Record& reference, const Record& candidate) {
   return differing;
 }
 
-// The same run without waits for events: the comparison detects it, and the strict libraries say why. A kernel takes
-// long enough that a thread which gets the processor late still finds its memory unwritten.
+// The same run without waits for events: the comparison detects it, and the strict libraries report why. A kernel takes
+// long enough that a thread that is scheduled late still finds its memory unwritten.
 TEST_F(StrictParity, MissingEventWaitsChangeBoundaryTensors) {
   const testing::TemporaryFolder folder;
 

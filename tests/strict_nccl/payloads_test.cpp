@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads by NCCL without a transport above them: rules that a transport always obeys, so that no run tests them.
+// Payloads over NCCL without a transport above them: rules that every transport obeys, so that no run tests them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(NcclPayloads, RefusesASecondConnectionOfAPair) {
   });
 }
 
-/// What communicators are made with.
+/// Records the configurations of communicators.
 class NotesConfig : public ForwardingNccl {
  public:
   using ForwardingNccl::ForwardingNccl;
@@ -64,7 +64,7 @@ class NotesConfig : public ForwardingNccl {
   std::vector<int> sizes;  ///< ranks of each
 };
 
-TEST(NcclPayloads, EveryCommunicatorHasTheLimitOfMultiprocessors) {
+TEST(NcclPayloads, EveryCommunicatorLimitsMultiprocessors) {
   StrictWorld world(2);
   std::vector<std::unique_ptr<NotesConfig>> notes;
   const GpuSeam seam = [&](int rank, GpuApi inner) {

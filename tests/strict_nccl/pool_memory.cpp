@@ -12,14 +12,14 @@ namespace {
 constexpr std::size_t header_bytes = 64;  // LibTorch's alignment
 
 struct Header {
-  std::shared_ptr<MemoryPool> pool;  ///< null: of none
+  std::shared_ptr<MemoryPool> pool;  ///< null: no pool
   std::size_t bytes = 0;
 };
 static_assert(sizeof(Header) <= header_bytes);
 
 thread_local std::shared_ptr<MemoryPool> pool_in_use;
 
-/// Below the memory meter, which counts what it allocates.
+/// Below the memory meter, which counts the allocations.
 class PoolAllocator final : public c10::Allocator {
  public:
   PoolAllocator() { c10::SetCPUAllocator(this); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host memory in pools, as CUDA's caching allocator has one for each stream: what a tensor of a pool frees, only a
-// tensor of the same pool gets.
+// Host memory in pools, like the pools that CUDA's caching allocator has for each stream: only a tensor of the same
+// pool gets memory that a tensor of a pool frees.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// While the result lives, tensors that this thread makes are in this pool's memory.
+  /// While the result lives, tensors that this thread makes use this pool's memory.
   static std::shared_ptr<void> use(std::shared_ptr<MemoryPool> pool);
 
   void* take(std::size_t bytes);

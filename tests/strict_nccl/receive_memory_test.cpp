@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers that are freed while compute on them is queued: later receives neither wait for that compute nor overwrite
-// what it reads.
+// Buffers that are freed while compute on them is queued: later receives must not wait for that compute, and must not
+// overwrite what it reads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,12 +17,12 @@ namespace {
 using ::testing::ElementsAre;
 
 struct Seen {
-  std::vector<bool> computing;      ///< by message: whether compute on the one before it was unfinished when it came
-  std::vector<bool> read_right;     ///< by message: whether that compute read what had come
+  std::vector<bool> computing;      ///< by message: whether compute on the previous one was unfinished when it arrived
+  std::vector<bool> read_right;     ///< by message: whether that compute read the right values
   std::vector<const void*> memory;  ///< by message
 };
 
-/// Rank 1 computes 1 s with each of four messages, and frees it at once.
+/// Rank 1 computes for 1 s with each of four messages, and frees each at once.
 Outcome receive_while_computing(const GpuSeam& seam, Seen& seen) {
   StrictWorld world(2, {.busy_answers = 0, .virtual_time = true});
   seen.read_right.resize(4);
@@ -64,7 +64,7 @@ TEST(ReceiveMemory, IsReusedAfterItsLastUseAndWithoutWaitingForOtherCompute) {
   EXPECT_EQ(seen.memory[3], seen.memory[1]);
 }
 
-TEST(ReceiveMemory, AReceiveThatDoesNotWaitForTheLastUseIsFound) {
+TEST(ReceiveMemory, FindsAReceiveThatDoesNotWaitForTheLastUse) {
   Seen seen;
   const Outcome outcome = receive_while_computing(plant_cuda<NoEventWaits>({1}), seen);
 

@@ -37,10 +37,10 @@ struct Settings {
   bool launch_waits = false;
   /// How long a host takes to queue a kernel; it polls nothing meanwhile. Needs virtual time.
   std::chrono::microseconds queue_time{0};
-  /// Kernels and messages last in virtual time, which stands still while the host of a rank does more than poll, and
-  /// then jumps to the next end of one.
+  /// Kernels and messages take virtual time. It stops while the host of a rank does more than poll, and then jumps to
+  /// the next end of one.
   bool virtual_time = false;
-  /// The first element of each delivered message is wrong, as observed if direct access between GPUs is broken.
+  /// The first element of each delivered message is wrong, as happens if direct access between GPUs is broken.
   bool corrupts = false;
 };
 

@@ -32,11 +32,11 @@ class StreamedCompute final : public Transport {
 
   void enter_steps() override { inner_->enter_steps(); }
   void leave_steps() override { inner_->leave_steps(); }
-  void carry_request(std::function<bool()> asked) override { inner_->carry_request(std::move(asked)); }
+  void carry_request(std::function<bool()> request) override { inner_->carry_request(std::move(request)); }
   bool request_carried() const override { return inner_->request_carried(); }
   Pending send(int peer, const MessageHeader& header, at::Tensor payload) override {
     const at::Tensor computed = std::exchange(payload, later(payload));
-    keep(is_between_replicas(header) ? payload : computed);  // of replicas: a gradient, which the caller keeps
+    keep(is_boundary(header) ? computed : payload);  // a gradient stays with the caller
     copy("compute of what is sent", computed, payload);
     return std::make_shared<Streamed>(*this, inner_->send(peer, header, std::move(payload)), false);
   }
@@ -49,7 +49,7 @@ class StreamedCompute final : public Transport {
   void wait_for_sends() override {
     inner_->wait_for_sends();
     while (!world_.compute_idle(rank())) std::this_thread::yield();
-    let_go();
+    release();
   }
   std::vector<TrafficCount> collect_traffic() override { return inner_->collect_traffic(); }
   void set_wait_callback(WaitCallback shown) override { inner_->set_wait_callback(std::move(shown)); }
@@ -59,8 +59,6 @@ class StreamedCompute final : public Transport {
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }
-  void send_tensor(int peer, const at::Tensor& tensor) override { inner_->send_tensor(peer, tensor); }
-  void receive_tensor(int peer, at::Tensor& tensor) override { inner_->receive_tensor(peer, tensor); }
   void finish() override { inner_->finish(); }
   void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
 
@@ -77,7 +75,7 @@ class StreamedCompute final : public Transport {
     Streamed(StreamedCompute& its_transport, Pending message, bool into_given)
         : transport(its_transport), inner(std::move(message)), given(into_given) {}
     bool test() override {
-      if (transport.world_.compute_idle(transport.rank())) transport.let_go();
+      if (transport.world_.compute_idle(transport.rank())) transport.release();
       return inner->test();
     }
     at::Tensor wait() override {
@@ -86,16 +84,16 @@ class StreamedCompute final : public Transport {
     }
     StreamedCompute& transport;
     Pending inner;
-    bool given;  ///< the caller's own tensor receives
+    bool given;  ///< the message arrives in the caller's own tensor
   };
 
   at::Tensor read(const at::Tensor& arrived, bool given) {
     at::Tensor read = later(arrived);
     keep(given ? read : arrived);
     copy("compute on what came", arrived, read);
-    // Host tensors know no streams: the trainer continues after its kernel has run.
+    // The host cannot order itself after a stream here, so the trainer continues after its kernel has run.
     while (!world_.compute_idle(rank())) std::this_thread::yield();
-    let_go();
+    release();
     return given ? arrived : read;
   }
 
@@ -104,8 +102,7 @@ class StreamedCompute final : public Transport {
     at::Tensor to;
   };
 
-  /// One buffer per message, as in the transport, or none for a gradient: additional memory here does not belong to the
-  /// rank.
+  /// One buffer per message, as in the transport, or none for a gradient: more memory here would not be the rank's.
   void keep(const at::Tensor& buffer) {
     MemoryMeter& of_rank = this_thread_meter();
     held_.attach();
@@ -127,9 +124,9 @@ class StreamedCompute final : public Transport {
                            .time = kernel_time_});
   }
 
-  /// All kernels have run. Their tensors are released here, on the rank's own thread: whoever ran a kernel may destroy
-  /// it at any time, and the trainer's memory is counted.
-  void let_go() {
+  /// All kernels have run. Releases their tensors here, on the rank's own thread, since the thread that ran a kernel
+  /// may destroy it at any time, and the trainer's memory is counted.
+  void release() {
     for (const auto& operands : in_use_) *operands = {};
     in_use_.clear();
   }

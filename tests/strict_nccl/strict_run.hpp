@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one body on all ranks over a strict world, like processes: each rank's transport is destroyed as soon as its
+// Runs one body on all ranks over a strict world. As with processes, each rank's transport is destroyed as soon as its
 // body ends.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace plumbline::strict {
 
-/// Longer than any run that ends for another reason, however loaded the machine.
+/// Longer than any run that ends for another reason, even on a loaded machine.
 constexpr std::chrono::seconds patience{60};
 
 struct RunOptions {
@@ -26,7 +26,7 @@ struct RunOptions {
   TransportSettings transport = {patience};
   NcclSettings nccl = {};
   bool connect = true;
-  bool finish = true;  ///< a rank whose body returned finishes its transport
+  bool finish = true;  ///< a rank finishes its transport when its body returns
 };
 
 struct Outcome {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The NCCL transport over the strict libraries, one per rank; headers and control messages travel as between threads.
+// The NCCL transport over the strict libraries, one per rank; headers and control messages go between threads.
 #pragma once
 
 #include <functional>

@@ -35,11 +35,11 @@ struct StrictWorld::Shared {
     nccl.find_circle();
   }
 
-  /// A host does something: virtual time stands still.
+  /// A host does something, so virtual time stops.
   void acts() { std::ranges::fill(polls, 0); }
-  /// A host polls: once all of them do nothing else, virtual time goes on.
+  /// A host polls. When all hosts only poll, virtual time continues.
   void polls_again(int rank) {
-    constexpr int often = 8;  // a host that does not wait polls less than this between two of its calls
+    constexpr int often = 8;  // a host that does not wait polls less often between two calls
     if (!settings.virtual_time) return;
     ++polls[static_cast<std::size_t>(rank)];
     if (std::ranges::min(polls) < often) return;
@@ -48,9 +48,9 @@ struct StrictWorld::Shared {
     device.run();
   }
 
-  /// The lock, after whose release completed operations are destroyed: their tensors may hold the last reference to
-  /// memory, for which LibTorch's allocator takes a lock. So it is used only in calls that are never made under that
-  /// lock or one taken under it.
+  /// The lock. Completed operations are destroyed after its release: their tensors may hold the last reference to
+  /// memory, for which LibTorch's allocator takes a lock. So use it only in calls that are never made under that lock
+  /// or one taken under it.
   class Guard {
    public:
     explicit Guard(Shared& shared) : shared_(shared), guard_(shared.lock) {}
@@ -71,7 +71,7 @@ struct StrictWorld::Shared {
   DeviceModel device;
   NcclModel nccl;
   std::vector<int> compute;                          ///< stream indices
-  std::vector<int> polls;                            ///< by rank, since a host did something else
+  std::vector<int> polls;                            ///< by rank, since its host last did something else
   std::map<int, std::shared_ptr<MemoryPool>> pools;  ///< by stream
   std::map<GpuEvent, std::shared_ptr<Mark>> events;
   std::uintptr_t last_event = 0;
@@ -252,7 +252,7 @@ void StrictWorld::launch(int rank, Kernel kernel) {
   while (shared_->settings.launch_waits && !shared_->device.all_idle(rank)) {
     shared_->run();
     if (std::chrono::steady_clock::now() - shared_->device.last_move() > std::chrono::seconds(5)) {
-      shared_->device.note("rank " + std::to_string(rank) + "'s launch waits for a device that stands still");
+      shared_->device.note("rank " + std::to_string(rank) + "'s launch waits for a device that makes no progress");
       break;
     }
     guard.unlock();

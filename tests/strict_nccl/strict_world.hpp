@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL and CUDA for ranks that are threads of one process, in host memory: strict where the real libraries are lenient,
-// with failures on demand. The test reads the violations.
+// NCCL and CUDA for ranks that are threads of one process, in host memory. They are strict where the real libraries are
+// lenient, and fail on demand. The test reads the violations.
 #pragma once
 
 #include <memory>

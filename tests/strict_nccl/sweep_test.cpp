@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sweep over strict NCCL whose rank 1 omits its waits for events: its checks find it in the first step and at the
-// right place; the same sweep without the mistake holds.
+// A sweep over strict NCCL whose rank 1 omits its waits for events: the checks must find this in the first step and at
+// the right place. The same sweep without the mistake must hold.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using ::testing::Not;
 struct Swept {
   int code = -1;
   std::string results;  ///< results.csv
-  std::string said;     ///< the pipeline's stderr
+  std::string output;   ///< the pipeline's stderr
 };
 
 Swept sweep(const std::string& option, const std::string& keys = "world_sizes = [3]\nschedules = [\"1f1b\"]\n") {
@@ -39,17 +39,17 @@ Swept sweep(const std::string& option, const std::string& keys = "world_sizes = 
   Swept swept;
   swept.code = WEXITSTATUS(std::system(command.c_str()));
   swept.results = read_file(out + "/results.csv");
-  const std::string said = out + "/launches/quick-1f1b-w3/stderr.txt";
-  if (std::filesystem::exists(said)) swept.said = read_file(said);
+  const std::string file = out + "/launches/quick-1f1b-w3/stderr.txt";
+  if (std::filesystem::exists(file)) swept.output = read_file(file);
   return swept;
 }
 
 TEST(StrictSweep, HoldsWithoutAMistake) {
   const Swept swept = sweep("");
 
-  EXPECT_EQ(swept.code, 0) << swept.results << swept.said;
+  EXPECT_EQ(swept.code, 0) << swept.results << swept.output;
   EXPECT_THAT(swept.results, AllOf(HasSubstr(",boundaries,holds,"), HasSubstr(",memory,holds,")));
-  EXPECT_THAT(swept.said, Not(HasSubstr("strict NCCL:")));
+  EXPECT_THAT(swept.output, Not(HasSubstr("strict NCCL:")));
 }
 
 TEST(StrictSweep, HoldsWithReplicas) {
@@ -65,7 +65,7 @@ TEST(StrictSweep, FailsWithoutEventWaits) {
   EXPECT_EQ(swept.code, 1);
   EXPECT_THAT(swept.results,
               AllOf(HasSubstr(",completion,holds,"), HasSubstr(",boundaries,differs,"), HasSubstr(",memory,holds,")));
-  EXPECT_THAT(swept.said, AllOf(HasSubstr("strict NCCL: rank 1's send of"), HasSubstr("no event orders the two")));
+  EXPECT_THAT(swept.output, AllOf(HasSubstr("strict NCCL: rank 1's send of"), HasSubstr("no event orders the two")));
 }
 
 }  // namespace

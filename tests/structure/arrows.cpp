@@ -30,10 +30,10 @@ const std::map<std::string, Allowance>& allowances() {
       {"reference", {{"command_line", "training", "model", "record", "support"}, {"torch"}, false}},
       {"pipeline",
        {{"command_line", "training", "model", "schedule", "record", "support"}, {"torch", "mpi", "nccl", "cuda"}}},
-      // Loaded at run time; knows the interfaces that it stands behind and nothing else of those components.
+      // Loaded at run time; knows only the interfaces that it implements.
       {"gpu", {{"training", "pipeline", "support"}, {"torch", "nccl", "cuda"}}},
       {"reports", {{"record", "schedule", "support"}, {}}},
-      // The harness knows the trainers by their records alone; its judge starts nothing and knows no sweep.
+      // The harness knows the trainers only through their records; its judge starts nothing and does not know sweeps.
       {"harness/judge", {{"record", "schedule", "support"}, {}, false}},
       {"harness/launch", {{"record", "support"}, {}}},
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program loads when it starts, as the dynamic loader itself tells.
+// What a program loads when it starts, as the dynamic loader reports it.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace plumbline::structure {
 
-/// File names of all shared libraries that `program` loads at its start, those of its libraries included.
-/// Throws std::runtime_error when the program is not there, cannot be asked, or lacks a library.
+/// File names of all shared libraries that `program` loads at its start, directly or through other libraries.
+/// Throws std::runtime_error if the program does not exist, cannot be run, or lacks a library.
 std::set<std::string> loaded_libraries(const std::filesystem::path& program);
 
 }  // namespace plumbline::structure

@@ -40,7 +40,7 @@ std::string objection(const fs::path& source, const std::string& component, cons
   return "";
 }
 
-/// Finds `names` in what `part` takes of a line without its comment; include lines are passed over.
+/// Finds `names` in the part of each line that `part` returns, without comments; skips include lines.
 template <typename Part>
 Findings scan_lines(const fs::path& source, const std::string& folder, const std::vector<std::string>& names,
                     const std::set<std::string>& but, Part part) {
@@ -122,15 +122,15 @@ Findings scan_cycles(const fs::path& source) {
         std::smatch include;
         if (!std::regex_match(line, include, directive)) continue;
         const std::string used = fs::path(include[1].str()).replace_extension().string();
-        // Between top-level folders the table of arrows allows no cycle anyway.
+        // Across top-level folders the component table already allows no cycle.
         const bool near = used.substr(0, used.find('/')) == unit.substr(0, unit.find('/'));
         if (used != unit && near && !component_of(include[1].str()).empty())
           uses[unit].insert(used), ++findings.includes;
       }
     }
   }
-  // What stands on no cycle can be taken away: from the end what uses nothing that is left, from the start what nothing
-  // left uses.
+  // A file that is on no cycle can be removed: at one end files that use no remaining file, at the other files that no
+  // remaining file uses.
   for (bool taken = true; taken;) {
     taken = false;
     std::set<std::string> used;

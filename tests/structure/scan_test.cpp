@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scanner on planted trees and link lists: each rule is seen to fail, and to name file and line.
+// The scanner on trees and link lists that break rules: each rule must fail, and name file and line.
 #include "tests/structure/scan.hpp"
 
 #include <gmock/gmock.h>
@@ -51,13 +51,13 @@ TEST_F(PlantedTree, AForbiddenComponentIsFoundWithFileAndLine) {
   EXPECT_THAT(broken(), ElementsAre("harness/judge/checks/loss.cpp:2: harness/judge may not use pipeline"));
 }
 
-TEST_F(PlantedTree, AComponentIsFoundInAngleBracketsAndOddSpacingToo) {
+TEST_F(PlantedTree, FindsAComponentInAngleBracketsAndWithOddSpacing) {
   plant("reference/main.cpp", "  #  include   <pipeline/executor.hpp> // why not\n");
 
   EXPECT_THAT(broken(), ElementsAre(HasSubstr("reference may not use pipeline")));
 }
 
-TEST_F(PlantedTree, WhatAnAllowedComponentUsesIsNotTherebyAllowed) {
+TEST_F(PlantedTree, PermissionIsNotTransitive) {
   plant("schedule/action.hpp", "");
   plant("training/loss.cpp", "#include \"schedule/action.hpp\"\n");
 
@@ -113,7 +113,7 @@ TEST_F(PlantedTree, ACycleOfIncludesIsFoundThroughSourcesToo) {
               ElementsAre(HasSubstr("record/a is on"), HasSubstr("record/b is on"), HasSubstr("record/c is on")));
 }
 
-TEST_F(PlantedTree, AFileBesideTheComponentsIsFound) {
+TEST_F(PlantedTree, FindsAFileOutsideTheComponents) {
   plant("harness/stray.cpp", "");
   plant("harness/judge/judge.cpp", "");
 
@@ -130,7 +130,7 @@ TEST_F(PlantedTree, AFileOf601LinesIsFound) {
               ElementsAre(HasSubstr("scripts/long: 700"), HasSubstr("model/long.cpp: 601 lines")));
 }
 
-TEST_F(PlantedTree, ANameInATextIsFoundAndInACommentNot) {
+TEST_F(PlantedTree, FindsANameInAStringButNotInAComment) {
   plant("harness/launch/a.cpp",
         "// mpirun\n#include \"mpirun.hpp\"\nint mpirun = f(\"a \\\" mpirun b\");  // mpirun\n");
   plant("harness/launch/there.cpp", "auto name = \"mpirun\";\n");
@@ -158,11 +158,11 @@ TEST(LinkInterface, ForbiddenComponentsAndLibrariesAreFound) {
   EXPECT_THAT(check_link_interface("pipeline", {"plumbline::torch", "MPI::MPI_C", "plumbline::schedule"}), IsEmpty());
 }
 
-TEST(LoadedLibraries, AProgramThatIsNotThereIsAnError) {
+TEST(LoadedLibraries, AMissingProgramIsAnError) {
   EXPECT_THROW(loaded_libraries("/nonexistent/program"), std::runtime_error);
 }
 
-TEST(Allowances, NameOnlyComponentsThatAreInTheTableAndHaveNoCycle) {
+TEST(Allowances, NameOnlyListedComponentsAndHaveNoCycle) {
   for (const auto& [component, may] : allowances()) {
     for (const std::string& used : may.components) {
       ASSERT_TRUE(allowances().contains(used)) << component << " uses " << used;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of the tree, held against the tree as it is. That each of them can fail is shown in scan_test.cpp.
+// Checks the structure rules on the real tree. scan_test.cpp shows that each of them can fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 std::string libraries_of(const std::set<std::string>& files) {
   std::set<std::string> found;
   for (const std::string& file : files) {
-    // libtorch_cpu itself loads these two small ones, used or not.
+    // libtorch_cpu always loads these two small libraries, whether it uses them or not.
     if (file.starts_with("libcudart.so") || file.starts_with("libcupti.so")) continue;
     const std::string library = library_of_link_item(file);
     if (!library.empty() && library != "threads")
@@ -39,15 +39,15 @@ TEST(Components, IncludeOnlyWhatTheTableAllows) {
     EXPECT_GT(findings.files_of_component.count(component), 0u) << component << " was not found";
 }
 
-// Of the other components model/, pipeline/ and its transport/ have small ones: a header and what it is made of.
-TEST(Components, OfTheHarnessHoldNoCycleOfIncludes) {
+// Only the harness: model/, pipeline/ and transport/ have small cycles between a header and its parts.
+TEST(Components, HarnessHasNoCycleOfIncludes) {
   const Findings findings = scan_cycles(testing::source_path());
 
   EXPECT_THAT(findings.broken, ::testing::Not(::testing::Contains(::testing::StartsWith("harness/"))));
   EXPECT_GT(findings.includes, findings.files / 2);
 }
 
-TEST(Components, HoldEverySourceFile) {
+TEST(Components, ContainEverySourceFile) {
   const Findings findings = scan_homeless(testing::source_path());
 
   EXPECT_THAT(findings.broken, IsEmpty());
@@ -57,7 +57,7 @@ TEST(Components, HoldEverySourceFile) {
 TEST(Components, LinkOnlyWhatTheTableAllows) {
   std::ifstream interfaces(
       testing::bin_path() +
-      "/../generated/link_interfaces.txt");  // one line a component: "<component>;<item>;<item>..."
+      "/../generated/link_interfaces.txt");  // one line for each component: "<component>;<item>;<item>..."
   std::size_t components = 0;
 
   for (std::string line; std::getline(interfaces, line);) {
@@ -74,16 +74,15 @@ TEST(Components, LinkOnlyWhatTheTableAllows) {
   EXPECT_EQ(components, allowances().size());
 }
 
-TEST(Components, HoldNoFileOfMoreThan600Lines) {
+TEST(Components, HaveNoFileOfMoreThan600Lines) {
   const Findings findings = scan_sizes(testing::source_path(), 600);
 
   EXPECT_THAT(findings.broken, IsEmpty());
   EXPECT_GT(findings.files, 100u);
 }
 
-/// Whose trainers a sweep starts, and by which launcher, is said in its file; what stands in for that in one place
-/// each.
-TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
+/// The sweep's file says which trainers to start, with which launcher; the code names the defaults in one place each.
+TEST(Programs, EachIsNamedInOnePlaceOfTheHarness) {
   const Findings findings = scan_texts(
       testing::source_path(), "harness", {"plumbline-pipeline", "plumbline-reference", "mpirun", "mpiexec"},
       {"harness/sweep/run_commands.hpp", "harness/sweep/first_sweep.cpp", "harness/launch/default_launcher.cpp"});
@@ -92,7 +91,7 @@ TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
   EXPECT_GT(findings.files, 100u);
 }
 
-TEST(Judge, AsksOnlyInItsReaderWhoWroteARecord) {
+TEST(Judge, OnlyItsReaderAsksWhoWroteARecord) {
   const Findings findings = scan_code(
       testing::source_path(), "harness/judge", {"external()", "\"external\"", "traits", "may_lack", ".recorded("},
       {"harness/judge/facts/recorded.cpp", "harness/judge/evidence/model_of_records.cpp"});
@@ -105,12 +104,12 @@ TEST(Programs, TheJudgeLoadsNeitherLibTorchNorMpi) {
   EXPECT_EQ(libraries_of(loaded_libraries(testing::bin_path() + "/plumbline")), "");
 }
 
-TEST(Programs, TheReferenceLoadsNoMpiAndNoGpuHalfOfLibTorch) {
+TEST(Programs, TheReferenceLoadsNeitherMpiNorLibTorchsGpuPart) {
   EXPECT_EQ(libraries_of(loaded_libraries(testing::bin_path() + "/plumbline-reference")), "torch");
 }
 
-// Also what shows that the two tests above would see MPI if it were there.
-TEST(Programs, ThePipelineLoadsMpiAndNoGpuHalfOfLibTorch) {
+// This also shows that the two tests above would see MPI if it were there.
+TEST(Programs, ThePipelineLoadsMpiButNotLibTorchsGpuPart) {
   EXPECT_EQ(libraries_of(loaded_libraries(testing::bin_path() + "/plumbline-pipeline")), "mpi torch");
 }
 

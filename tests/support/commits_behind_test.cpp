@@ -18,7 +18,7 @@ TEST(CommitsBehind, AreCountedInTheCheckoutAroundTheWorkingFolder) {
   const auto outside = commits_behind_head("0123456789ab");
   const int made = std::system(
       "{ git init -q . && git config user.name n && git config user.email e && git commit -q --allow-empty -m one && "
-      "git rev-parse --short=12 HEAD > first && git commit -q --allow-empty -m two; } > said 2>&1");
+      "git rev-parse --short=12 HEAD > first && git commit -q --allow-empty -m two; } > output 2>&1");
   const std::string first = made == 0 ? read_file("first").substr(0, 12) : "";
   const auto behind = commits_behind_head(first + "-dirty"), unknown = commits_behind_head("0123456789ab"),
              strange = commits_behind_head("$(touch here)");

@@ -26,7 +26,7 @@ class Csv : public ::testing::Test {
   TemporaryFolder folder;
 };
 
-TEST_F(Csv, RowsCarryTheirLine) {
+TEST_F(Csv, RowsKnowTheirLine) {
   const CsvTable table = read("a,b\n1,\n\"x\ny\",\"say \"\"so\"\"\"\n,3\n");
 
   EXPECT_THAT(table.header, ElementsAre("a", "b"));
@@ -39,11 +39,11 @@ TEST_F(Csv, RowsCarryTheirLine) {
   EXPECT_EQ(table.rows[2].line, 5u);
 }
 
-TEST_F(Csv, BlanksBelongToTheCell) {
+TEST_F(Csv, KeepsSpacesInCells) {
   EXPECT_THAT(read("a,b\n x ,\" y \"\n").rows[0].cells, ElementsAre(" x ", " y "));
 }
 
-TEST_F(Csv, CarriageReturnsBeforeLineFeedsAreRead) {
+TEST_F(Csv, AcceptsCarriageReturnsBeforeLineFeeds) {
   const CsvTable table = read("a,b\r\n1,2\r\n\"3\r\n4\",5\r\n");
 
   EXPECT_THAT(table.header, ElementsAre("a", "b"));
@@ -51,21 +51,21 @@ TEST_F(Csv, CarriageReturnsBeforeLineFeedsAreRead) {
   EXPECT_THAT(table.rows[1].cells, ElementsAre("3\r\n4", "5"));
 }
 
-TEST_F(Csv, AByteOrderMarkIsNoPartOfTheFirstColumn) {
+TEST_F(Csv, AByteOrderMarkIsNotPartOfTheFirstColumn) {
   EXPECT_THAT(read("\xEF\xBB\xBF"
                    "a,b\n1,2\n")
                   .header,
               ElementsAre("a", "b"));
 }
 
-TEST_F(Csv, WhatIsNoTextIsRefusedWithItsPlace) {
+TEST_F(Csv, RefusesInvalidTextAndNamesThePlace) {
   EXPECT_THAT(refusal("a,b\n1,x\xFFy\n"), HasSubstr("t.csv:2:4: the byte 0xFF is not UTF-8"));
   EXPECT_THAT(refusal(std::string("a,b\n1,\0\n", 8)), HasSubstr("t.csv:2:3: the byte 0x00 is a control character"));
   EXPECT_THAT(error_of<InputError>([&] { read_headless_csv(folder.file("s.csv", "0F0,0B0\n\xC3(\n")); }),
               HasSubstr("s.csv:2:1: the byte 0xC3 is not UTF-8"));
 }
 
-TEST_F(Csv, EachBrokenFileIsNamedWithItsLine) {
+TEST_F(Csv, NamesFileAndLineOfBrokenCsv) {
   for (const auto& [bytes, words] : {
            std::pair{"a,b\n1,2\n3,4", "t.csv:3: the file ends without a line break; it is truncated"},
            {"a,b\n1,\"2\n3,4\n", "t.csv:2: the quoted field"},
@@ -82,7 +82,7 @@ TEST_F(Csv, EachBrokenFileIsNamedWithItsLine) {
     EXPECT_THAT(refusal(bytes), HasSubstr(words));
 }
 
-TEST_F(Csv, AMissingOrDoubledColumnIsRefused) {
+TEST_F(Csv, RefusesAMissingOrDuplicateColumn) {
   const auto path = folder.file("t.csv", "a,b\n1,2\n");
 
   EXPECT_THAT(error_of<InputError>([&] { read_csv(path, {"a", "c"}); }), EndsWith("t.csv:1: column 'c' is missing"));
@@ -90,7 +90,7 @@ TEST_F(Csv, AMissingOrDoubledColumnIsRefused) {
   EXPECT_THAT(refusal("a,b,a\n1,2,3\n"), EndsWith("t.csv:1: column 'a' is listed twice"));
 }
 
-TEST_F(Csv, ColumnsAreFoundByName) {
+TEST_F(Csv, FindsColumnsByName) {
   const CsvTable table = read("a,b,extra\n1,2,3\n");
 
   EXPECT_EQ(table.column("b"), 1u);
@@ -108,19 +108,19 @@ TEST_F(Csv, AHeadlessTableMayBeRagged) {
   EXPECT_TRUE(table.header.empty());
 }
 
-TEST_F(Csv, WhatIsWrittenReadsBack) {
+TEST_F(Csv, RoundTrips) {
   const std::vector<std::string> cells{"", "plain", "a,b", "say \"so\"", "two\nlines", "cr\r", " blanks "};
   for (const auto& [header, row] : {std::pair{std::vector<std::string>{"a", "b", "c", "d", "e", "f", "g"}, cells},
-                                    {{"a"}, {""}}}) {  // one empty cell is no empty line
+                                    {{"a"}, {""}}}) {  // a row with one empty cell is not an empty line
     CsvWriter writer(folder / "w.csv", header);
-    EXPECT_THROW(writer.row({"1", "2"}), std::logic_error) << "of another width";
+    EXPECT_THROW(writer.row({"1", "2"}), std::logic_error) << "another number of columns";
     writer.row(row);
     writer.flush();
     EXPECT_EQ(read_csv(folder / "w.csv").rows.at(0).cells, row);
   }
 }
 
-TEST_F(Csv, LinesEndInALineFeedAlone) {
+TEST_F(Csv, LinesEndInALineFeedOnly) {
   EXPECT_EQ(csv_line({"a", "b,c", ""}), "a,\"b,c\",\n");
   EXPECT_EQ(csv_line({}), "\n");
 }
@@ -131,7 +131,7 @@ TEST_F(Csv, AFullDiskIsASystemError) {
   EXPECT_THAT(error_of<SystemError>([&] { CsvWriter(folder / "absent/w.csv", {"a"}); }), HasSubstr("No such file"));
 }
 
-/// Larger than any chunk it is read in, of lines that end anywhere in one.
+/// Rows larger than the chunks in which files are read, so that lines end anywhere in a chunk.
 std::string many_rows(int rows) {
   std::string bytes = "number,text\n";
   for (int row = 0; row < rows; ++row)
@@ -139,7 +139,7 @@ std::string many_rows(int rows) {
   return bytes;
 }
 
-TEST_F(Csv, GivesEveryRowOnceAcrossAllChunks) {
+TEST_F(Csv, ReturnsEveryRowOnceAcrossChunks) {
   constexpr int rows = 20000;
   CsvStream stream(folder.file("t.csv", many_rows(rows)));
 
@@ -155,7 +155,7 @@ TEST_F(Csv, GivesEveryRowOnceAcrossAllChunks) {
   EXPECT_THAT(stream.header, ElementsAre("number", "text"));
 }
 
-TEST_F(Csv, ALineLongerThanAChunkIsOneLine) {
+TEST_F(Csv, ALineMayBeLongerThanAChunk) {
   const std::string cell(200000, 'y');
   CsvStream stream(folder.file("t.csv", "a\n" + cell + "\n1\n"));
 
@@ -167,7 +167,7 @@ TEST_F(Csv, ALineLongerThanAChunkIsOneLine) {
   EXPECT_FALSE(stream.next(row));
 }
 
-TEST_F(Csv, ErrorsFarBehindTheStartNameTheirLine) {
+TEST_F(Csv, ErrorsFarFromTheStartNameTheirLine) {
   EXPECT_THAT(refusal(many_rows(5000) + "1,2\n3\n"), HasSubstr("t.csv:10003: the row has 1 fields"));
   EXPECT_THAT(refusal(many_rows(5000) + "1,\xFF\n"), HasSubstr("t.csv:10002:3: the byte 0xFF is not UTF-8"));
   EXPECT_THAT(refusal(many_rows(5000) + "1,2"), HasSubstr("t.csv:10002: the file ends without a line break"));
@@ -182,7 +182,7 @@ TEST_F(Csv, AnUnfinishedLineCanBeLeftOut) {
   EXPECT_FALSE(stream.next(row));
 }
 
-/// So many that no reader takes them at once.
+/// More lines than fit into one chunk of the reader.
 constexpr int many = 100'000;
 
 int count_lines(FileLines& lines) {
@@ -191,7 +191,7 @@ int count_lines(FileLines& lines) {
   return count;
 }
 
-TEST(FileLines, AnUnfinishedLineFarBehindIsTheOnlyOneLeftOut) {
+TEST(FileLines, LeavesOutOnlyTheUnfinishedLine) {
   const TemporaryFolder folder;
   FileLines lines(folder.file("t.csv", std::string(many, '\n') + "half"), UnfinishedLine::leave_out);
 
@@ -199,7 +199,7 @@ TEST(FileLines, AnUnfinishedLineFarBehindIsTheOnlyOneLeftOut) {
   EXPECT_EQ(count_lines(lines), many);
 }
 
-TEST(FileLines, OfAWholeFileNothingIsLeftOut) {
+TEST(FileLines, LeavesOutNothingOfAWholeFile) {
   const TemporaryFolder folder;
   FileLines lines(folder.file("t.csv", "a\nb\n"), UnfinishedLine::leave_out);
 
@@ -207,7 +207,7 @@ TEST(FileLines, OfAWholeFileNothingIsLeftOut) {
   EXPECT_EQ(count_lines(lines), 2);
 }
 
-TEST(FileLines, AnUnfinishedLineIsRefusedBeforeAnyIsGiven) {
+TEST(FileLines, RefusesAnUnfinishedLineBeforeTheFirstLine) {
   const TemporaryFolder folder;
   const auto path = folder.file("t.csv", "a\nb\nhalf");
 
@@ -215,7 +215,7 @@ TEST(FileLines, AnUnfinishedLineIsRefusedBeforeAnyIsGiven) {
               HasSubstr("t.csv:3: the file ends without a line break"));
 }
 
-TEST(FileLines, ALineOfMoreThan64MebibytesIsRefused) {
+TEST(FileLines, RefusesALineOfMoreThan64Mebibytes) {
   const TemporaryFolder folder;
   const auto path = folder.file("t.csv", "a\n" + std::string((64U << 20U) + (1U << 16U), 'x') + "\n");
   FileLines lines(path, UnfinishedLine::refuse);
@@ -223,7 +223,7 @@ TEST(FileLines, ALineOfMoreThan64MebibytesIsRefused) {
   EXPECT_THAT(error_of<InputError>([&] { count_lines(lines); }), HasSubstr("t.csv:2: a line of more than 64 MiB"));
 }
 
-TEST(FileLines, AByteOrderMarkAloneIsAnEmptyFile) {
+TEST(FileLines, AFileOfOnlyAByteOrderMarkIsEmpty) {
   const TemporaryFolder folder;
   const auto path = folder.file("t.csv", "\xEF\xBB\xBF");
 
@@ -231,7 +231,7 @@ TEST(FileLines, AByteOrderMarkAloneIsAnEmptyFile) {
               HasSubstr("t.csv:1: the file is empty"));
 }
 
-TEST(FileLines, AFileThatBecomesShorterEndsWithWhatWasRead) {
+TEST(FileLines, AFileThatShrinksEndsWithWhatWasRead) {
   const TemporaryFolder folder;
   const auto path = folder.file("t.csv", std::string(many, '\n'));
   FileLines lines(path, UnfinishedLine::refuse);
@@ -241,7 +241,7 @@ TEST(FileLines, AFileThatBecomesShorterEndsWithWhatWasRead) {
   EXPECT_LT(count_lines(lines), many);
 }
 
-TEST(FileLines, OneLineBreakMakesAWholeLineWhereverItStands) {
+TEST(FileLines, ALineBreakAnywhereMakesAWholeLine) {
   const TemporaryFolder folder;
 
   for (const int before : {0, 1, many / 2, many}) {

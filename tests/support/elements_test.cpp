@@ -16,7 +16,7 @@ std::vector<std::byte> bytes_of(std::vector<Stored> stored) {
 }
 using Halves = std::vector<std::uint16_t>;
 
-TEST(Elements, OfEveryFloatingDtypeAreWidenedExactly) {
+TEST(Elements, EveryFloatingDtypeIsWidenedExactly) {
   using ::testing::ElementsAre;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THAT(numbers_of("float64", bytes_of<double>({0.1, -2})), ElementsAre(0.1, -2));
@@ -29,7 +29,7 @@ TEST(Elements, OfEveryFloatingDtypeAreWidenedExactly) {
   EXPECT_THAT(numbers_of("int64", bytes_of<std::int64_t>({1})), ::testing::IsEmpty());
 }
 
-TEST(Elements, AreApartByTheNumbersBetweenThem) {
+TEST(Elements, DistanceCountsTheNumbersBetween) {
   const auto apart = [](const std::string& dtype, const std::vector<std::byte>& one,
                         const std::vector<std::byte>& other) { return ulps_between(dtype, one, other, 1); };
   const auto floats = [](float value) { return bytes_of<float>({7, value}); };

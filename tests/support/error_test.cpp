@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(RunMain, ReturnsTheBodysOwnCode) {
+TEST(RunMain, ReturnsTheBodysCode) {
   for (const int code : {0, 1, 2}) EXPECT_EQ(run_main("plumbline", [&] { return code; }), code);
 }
 
@@ -45,9 +45,9 @@ TEST(RunMain, PrintsProgramAndMessage) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "plumbline-reference: run.toml: no such file\n");
 }
 
-/// The exit code of a process of its own that does `before` and is then a program of this body; -1: ended by a signal.
+/// The exit code of a child process that runs `before` and then `body` as its program; -1: a signal ended it.
 int code_of_program(const std::function<void()>& before, const std::function<int()>& body) {
-  std::fflush(stdout);  // else the child writes it once more
+  std::fflush(stdout);  // otherwise the child would write it again
   const pid_t child = ::fork();
   if (child == 0) {
     before();
@@ -66,7 +66,7 @@ void output_to_a_full_disk() {
   ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO);
 }
 
-TEST(RunMain, OutputThatIsLostIsAFailureOfTheSystem) {
+TEST(RunMain, LostOutputIsASystemError) {
   const auto printing = [] {
     std::printf("all is well\n");
     return 0;
@@ -85,15 +85,15 @@ TEST(RunMain, OutputThatIsLostIsAFailureOfTheSystem) {
   EXPECT_EQ(code_of_program(output_to_a_full_disk, printing), 3);
   EXPECT_EQ(code_of_program(output_to_a_full_disk, streaming), 3);
   EXPECT_EQ(code_of_program(output_to_a_full_disk, losing_what_is_not_the_last), 3);
-  EXPECT_EQ(code_of_program(output_to_a_full_disk, [] { return 0; }), 0) << "nothing was said, so nothing is lost";
+  EXPECT_EQ(code_of_program(output_to_a_full_disk, [] { return 0; }), 0) << "without output nothing is lost";
 }
 
-TEST(RunMain, AFileThatIsOpenedDoesNotTakeAClosedStreamsPlace) {
+TEST(RunMain, AnOpenedFileDoesNotReplaceAClosedStream) {
   EXPECT_EQ(
       code_of_program(close_standard_streams, [] { return ::open("/dev/null", O_WRONLY) > STDERR_FILENO ? 0 : 1; }), 0);
 }
 
-TEST(RunMain, AFileThatGrowsBeyondItsLimitIsAnErrorOfTheWrite) {
+TEST(RunMain, ExceedingTheFileSizeLimitIsAWriteError) {
   const auto no_bytes_allowed = [] {
     ::signal(SIGXFSZ, SIG_DFL);  // as a shell starts a program
     const rlimit none{0, 0};
@@ -109,13 +109,13 @@ TEST(RunMain, AFileThatGrowsBeyondItsLimitIsAnErrorOfTheWrite) {
             0);
 }
 
-TEST(Failure, IsNoneWhereNothingIsThrownAndElseSaysWhatTheErrorSays) {
+TEST(Failure, IsEmptyWithoutAnErrorAndOtherwiseHasItsMessage) {
   EXPECT_FALSE(failure_of([] {}));
   EXPECT_EQ(failure_of([] { throw RunError("a claim failed"); })->words, "a claim failed");
   EXPECT_EQ(failure_of([] { throw std::runtime_error("a bug"); })->words, "internal error: a bug");
 }
 
-TEST(Failure, APathThatCannotBeUsedIsNamedAsInput) {
+TEST(Failure, NamesAnUnusablePathAsInput) {
   const testing::TemporaryFolder folder;
   std::filesystem::create_symlink("circle", folder / "circle");
 
@@ -128,7 +128,7 @@ TEST(Failure, APathThatCannotBeUsedIsNamedAsInput) {
   EXPECT_THAT(failure.words, ::testing::Not(HasSubstr("filesystem error")));
 }
 
-TEST(Failure, OfTwoPathsBothAreNamed) {
+TEST(Failure, NamesBothPaths) {
   const testing::TemporaryFolder folder;
   const Failure failure = failure_of([&] { std::filesystem::rename(folder / "absent", folder / "b"); }).value();
 
@@ -136,7 +136,7 @@ TEST(Failure, OfTwoPathsBothAreNamed) {
               StartsWith((folder / "absent").string() + " and " + (folder / "b").string() + ": cannot be"));
 }
 
-TEST(Failure, MemoryThatRanOutIsToldInPlainWords) {
+TEST(Failure, ExplainsOutOfMemoryInPlainWords) {
   const auto largest = static_cast<std::size_t>(-1);
   const char* of_torch = "[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory";
 

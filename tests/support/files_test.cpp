@@ -19,7 +19,7 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 
-/// No file of this process may grow beyond `bytes`: a disk that is full, as far as a writer can tell.
+/// Limits the size of this process's files to `bytes`, which looks like a full disk to a writer.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -54,7 +54,7 @@ TEST(Files, WholeFileReadsBack) {
   EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary name is gone";
 }
 
-TEST(Files, PiecesStandOneAfterTheOther) {
+TEST(Files, AppendsPiecesInOrder) {
   const TemporaryFolder folder;
   const std::string_view pieces[] = {"ab", "", "c"};
 
@@ -63,11 +63,11 @@ TEST(Files, PiecesStandOneAfterTheOther) {
   EXPECT_EQ(bytes_of(folder / "f"), "abc");
 }
 
-TEST(Files, AFileWithoutAKnownSizeIsReadWhole) {
+TEST(Files, ReadsAFileOfUnknownSizeToItsEnd) {
   EXPECT_THAT(read_file("/proc/self/status"), HasSubstr("VmHWM"));
 }
 
-TEST(Files, WhatCannotBeReadIsNamed) {
+TEST(Files, NamesAFileThatCannotBeRead) {
   const TemporaryFolder folder;
 
   EXPECT_THAT(error_of<InputError>([&] { read_file(folder / "absent"); }),
@@ -75,8 +75,8 @@ TEST(Files, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(error_of<InputError>([&] { read_file(folder.path()); }), HasSubstr("Is a directory"));
 }
 
-// A device may have no end, and a pipe nobody who writes to it: both would be waited for.
-TEST(Files, WhatIsNoFileIsNotRead) {
+// A device may have no end, and a pipe no writer: reading either would never return.
+TEST(Files, RefusesDevicesAndPipes) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
 
@@ -86,7 +86,7 @@ TEST(Files, WhatIsNoFileIsNotRead) {
   }
 }
 
-TEST(Files, AFileLargerThanMemoryIsNotRead) {
+TEST(Files, RefusesAFileLargerThanMemory) {
   const TemporaryFolder folder;
   std::filesystem::resize_file(folder.file("f", ""), std::uintmax_t{1} << 42);  // takes no room on the disk
 
@@ -109,7 +109,7 @@ TEST(Files, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(files_in(folder.path()), 1u) << "no half-written file is left";
 }
 
-TEST(Files, AFullDiskOrAMissingFolderIsASystemErrorThatSaysSo) {
+TEST(Files, AFullDiskOrAMissingFolderIsASystemError) {
   const TemporaryFolder folder;
   EXPECT_THAT(error_of<SystemError>([] { write_file("/dev/full", "x"); }),
               HasSubstr("/dev/full: cannot be written: No space left on device; free space"));
@@ -118,7 +118,7 @@ TEST(Files, AFullDiskOrAMissingFolderIsASystemErrorThatSaysSo) {
               HasSubstr("cannot be written: Is a directory"));
 }
 
-TEST(Files, MakesAFolderWithItsParentsButNotWhereAFileIs) {
+TEST(Files, MakesAFolderWithItsParentsUnlessAFileIsInTheWay) {
   const TemporaryFolder folder;
   make_folder(folder / "a/b/c");
   make_folder(folder / "a/b/c");
@@ -128,7 +128,7 @@ TEST(Files, MakesAFolderWithItsParentsButNotWhereAFileIs) {
     EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / path); }), HasSubstr("the folder cannot be created"));
 }
 
-TEST(Files, WhetherAFolderCanBeMadeIsToldWithoutMakingIt) {
+TEST(Files, ChecksThatAFolderCanBeMadeWithoutMakingIt) {
   const TemporaryFolder folder;
   for (const std::filesystem::path& path : {folder.path(), folder / "a/b"}) {
     EXPECT_NO_THROW(require_folder_can_be_made(path));
@@ -141,7 +141,7 @@ TEST(Files, WhetherAFolderCanBeMadeIsToldWithoutMakingIt) {
   }
 }
 
-TEST(Files, WhatToDoWhereAWriteFailedIsOfItsCause) {
+TEST(Files, AdviceOnAFailedWriteDependsOnItsCause) {
   for (const int full : {ENOSPC, EDQUOT}) EXPECT_THAT(advice_on_writing(full), HasSubstr("free space on that disk"));
   EXPECT_THAT(advice_on_writing(EFBIG), HasSubstr("ulimit -f"));
   for (const int other : {ENOENT, EACCES, EROFS}) EXPECT_THAT(advice_on_writing(other), HasSubstr("may be written to"));

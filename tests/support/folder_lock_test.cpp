@@ -14,7 +14,7 @@
 
 namespace {
 
-/// What flock fails with, as on a file system without locks; 0: it is the system's.
+/// The error of flock, as on a file system without locks; 0 calls the system's flock.
 int flock_error = 0;
 
 }  // namespace
@@ -39,17 +39,18 @@ TEST(FolderLock, RefusesAFolderInUse) {
 
 TEST(FolderLock, WarnsOnceOnAFileSystemWithoutLocks) {
   const testing::TemporaryFolder folder;
-  std::string said;
+  std::string warnings;
   for (const int error : {ENOSYS, EOPNOTSUPP, ENOLCK}) {
     flock_error = error;
     ::testing::internal::CaptureStderr();
     EXPECT_NO_THROW(const FolderLock lock(folder.path())) << error;
-    said += ::testing::internal::GetCapturedStderr();
+    warnings += ::testing::internal::GetCapturedStderr();
   }
   flock_error = 0;
-  EXPECT_EQ(said, "warning: " + folder.path().string() +
-                      ": this file system has no locks (Function not implemented), so a second plumbline that writes "
-                      "there is not noticed; start only one\n");
+  EXPECT_EQ(warnings,
+            "warning: " + folder.path().string() +
+                ": this file system has no locks (Function not implemented), so a second plumbline that writes "
+                "there is not noticed; start only one\n");
 }
 
 }  // namespace

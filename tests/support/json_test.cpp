@@ -34,7 +34,7 @@ std::string refusal_of_json(const std::string& text) {
   return error_of<InputError>([&] { read_json(folder.file("f.json", text)); });
 }
 
-TEST(JsonFile, ABrokenFileIsNamedWithLineAndColumn) {
+TEST(JsonFile, NamesLineAndColumnOfBrokenJson) {
   EXPECT_THAT(refusal_of_json("{\n  \"a\": 1,\n  oops\n}\n"), HasSubstr("f.json:3:3: not valid JSON: syntax error"));
   EXPECT_THAT(refusal_of_json("{\"a\": [1,"), HasSubstr("f.json:1:10: not valid JSON"));
   EXPECT_THAT(refusal_of_json(""), HasSubstr("f.json:1:1: not valid JSON"));
@@ -61,7 +61,7 @@ TEST(JsonFile, NestingIsBounded) {
   EXPECT_EQ(json_text(read_json(folder.file("f.json", nested(64, "[", "]")))), nested(64, "[", "]"));
 }
 
-TEST(JsonFile, BracketsWithinATextDoNotNest) {
+TEST(JsonFile, BracketsInAStringDoNotNest) {
   const TemporaryFolder folder;
   const std::string brackets(100, '[');
 
@@ -78,7 +78,7 @@ TEST(JsonFile, ANanIsNeverWrittenAsNull) {
   EXPECT_FALSE(std::filesystem::exists(folder / "f.json"));
 }
 
-TEST(JsonFile, BytesThatAreNoUtf8DoNotStopAReport) {
+TEST(JsonFile, InvalidUtf8DoesNotStopAReport) {
   const TemporaryFolder folder;
   EXPECT_EQ(json_text("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
 
@@ -91,7 +91,7 @@ TEST(JsonFile, AFullDiskIsASystemError) {
   EXPECT_THAT(error_of<SystemError>([] { write_json("/dev/full", Json::object()); }), HasSubstr("No space left"));
 }
 
-TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
+TEST(JsonFile, RefusesADuplicateKey) {
   const TemporaryFolder folder;
   EXPECT_THAT(refusal_of_json(R"({"status": "error", "status": "ok"})"),
               EndsWith("key 'status' is twice in one object"));
@@ -99,7 +99,7 @@ TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
   EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
 }
 
-TEST(JsonFile, TextsAndKeysArePrintable) {
+TEST(JsonFile, StringsAndKeysArePrintable) {
   const TemporaryFolder folder;
   const Json read =
       read_json(folder.file("f.json", R"({"a\u001b[2J": ["x\n::error title=build::all is well", "\u009b"]})"));
@@ -110,7 +110,7 @@ TEST(JsonFile, TextsAndKeysArePrintable) {
   EXPECT_THAT(refusal_of_json("{\"a\": \x1b[2J}"), ::testing::Not(HasSubstr("\x1b")));
 }
 
-TEST(JsonFile, IsRefusedBeforeReadingIfItIsTooLarge) {
+TEST(JsonFile, RefusesATooLargeFileWithoutReadingIt) {
   const TemporaryFolder folder;
   const std::string path = folder.file("f.json", "{}");
   std::filesystem::resize_file(path, std::uintmax_t{6} << 30);  // a hole

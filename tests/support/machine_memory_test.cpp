@@ -16,18 +16,18 @@ using ::testing::MatchesRegex;
 
 constexpr std::int64_t beyond = std::numeric_limits<std::int64_t>::max();
 
-TEST(MachineMemory, LiesBetweenWhatAnyMachineHasAndWhatNoneHas) {
+TEST(MachineMemory, IsPlausible) {
   EXPECT_GT(memory_limit(), std::int64_t{1} << 27);
   EXPECT_LT(memory_limit(), std::int64_t{1} << 50);
 }
 
-TEST(MachineMemory, WhatIsBeyondItIsRefusedWithBothNumbers) {
+TEST(MachineMemory, RefusesMoreMemoryThanThereIsAndNamesBothSizes) {
   EXPECT_NO_THROW(require_memory(memory_limit(), "a step"));
   EXPECT_THAT(error_of<SystemError>([] { require_memory(std::int64_t{1} << 60, "a step"); }),
               MatchesRegex("a step needs 1\\.00 EiB of memory, this machine has [0-9.]+ .iB; ask for less, .*"));
 }
 
-TEST(MachineMemory, SizesAreAddedAndMultipliedWithoutWrapping) {
+TEST(MachineMemory, SumsAndProductsOfSizesDoNotWrap) {
   EXPECT_EQ(sum_of_sizes({}), 0);
   EXPECT_EQ(sum_of_sizes({1, 2, 3}), 6);
   EXPECT_EQ(sum_of_sizes({beyond - 1, 1}), beyond);
@@ -40,7 +40,7 @@ TEST(MachineMemory, SizesAreAddedAndMultipliedWithoutWrapping) {
   EXPECT_EQ(product_of_sizes({beyond, beyond, 0}), 0) << "nothing, however often";
 }
 
-TEST(MachineMemory, BytesAreSaidInThreeFigures) {
+TEST(MachineMemory, BytesHaveThreeDigits) {
   EXPECT_EQ(bytes_text(0), "0 B");
   EXPECT_EQ(bytes_text(1023), "1023 B");
   EXPECT_EQ(bytes_text(1024), "1.00 KiB");
@@ -50,7 +50,7 @@ TEST(MachineMemory, BytesAreSaidInThreeFigures) {
 
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
-/// The system's files as a test wants them.
+/// System files with a test's content.
 class FreeMemory : public ::testing::Test {
  protected:
   void available(std::int64_t bytes) {
@@ -68,7 +68,7 @@ class FreeMemory : public ::testing::Test {
   testing::TemporaryFolder root_;
 };
 
-TEST_F(FreeMemory, IsWhatLinuxCallsAvailableOrAControlGroupLeavesBesideWhatItHasTaken) {
+TEST_F(FreeMemory, IsTheSmallerOfAvailableMemoryAndTheControlGroupsRest) {
   available(64 * mebibyte);
   EXPECT_EQ(found(), 64 * mebibyte);
   root_.file("proc/self/cgroup", "0::/jobs/mine\n");
@@ -76,14 +76,14 @@ TEST_F(FreeMemory, IsWhatLinuxCallsAvailableOrAControlGroupLeavesBesideWhatItHas
   EXPECT_EQ(found(), 16 * mebibyte);
 }
 
-TEST_F(FreeMemory, CountsTheGroupsThatItsOwnLiesIn) {
+TEST_F(FreeMemory, CountsParentGroups) {
   available(64 * mebibyte);
   root_.file("proc/self/cgroup", "0::/jobs/mine\n");
   group("/jobs/mine", "max", 20 * mebibyte, 0);
   group("/jobs", std::to_string(40 * mebibyte), 39 * mebibyte, 0);
   EXPECT_EQ(found(), mebibyte);
   group("/jobs", std::to_string(40 * mebibyte), 41 * mebibyte, 0);
-  EXPECT_EQ(found(), 0) << "no less than nothing";
+  EXPECT_EQ(found(), 0) << "never negative";
 }
 
 TEST_F(FreeMemory, KnowsControlGroupsOfVersion1) {
@@ -91,10 +91,10 @@ TEST_F(FreeMemory, KnowsControlGroupsOfVersion1) {
   root_.file("proc/self/cgroup", "5:devices:/x\n4:cpu,memory:/x\n0::/\n");
   root_.file("sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(10 * mebibyte) + "\n");
   root_.file("sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(4 * mebibyte) + "\n");
-  EXPECT_EQ(found(), 6 * mebibyte) << "the group itself is not seen from within a container, its root is";
+  EXPECT_EQ(found(), 6 * mebibyte) << "a container sees only the root of its group";
 }
 
-TEST_F(FreeMemory, IsNoMoreThanTheMachineHasWhereNothingSaysMore) {
+TEST_F(FreeMemory, IsAtMostTheMachinesMemory) {
   EXPECT_EQ(found(), memory_limit());
   EXPECT_LE(free_memory(), memory_limit());
   EXPECT_GT(free_memory(), 0);

@@ -49,7 +49,7 @@ TEST(Numbers, AFloatWrittenAsADoubleReadsBackToItsBits) {
   EXPECT_EQ(parse_float("5.43209981918335"), 5.4321f);  // as Python prints float32 values
 }
 
-TEST(Numbers, LeftOversAreRefused) {
+TEST(Numbers, RefusesTrailingCharacters) {
   for (const char* text : {"", " 1", "1 ", "1x", "+1", "--1", "0x10", "1,5"}) {
     EXPECT_FALSE(parse_integer(text)) << text;
     EXPECT_FALSE(parse_double(text)) << text;
@@ -58,7 +58,7 @@ TEST(Numbers, LeftOversAreRefused) {
   EXPECT_FALSE(parse_integer("1.0"));
 }
 
-TEST(Median, IsTheMiddleOneOrLiesBetweenTheTwoInTheMiddle) {
+TEST(Median, IsTheMiddleValueOrTheMeanOfTheTwoMiddleValues) {
   EXPECT_EQ(median_of({}), std::nullopt);
   EXPECT_EQ(median_of({3, 1, 2}), 2);
   EXPECT_EQ(median_of({8, 1, 2, 4}), 3);

@@ -15,7 +15,7 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 
-TEST(Paths, WhatStandsThereIsFound) {
+TEST(Paths, FindsWhatExists) {
   const TemporaryFolder folder;
   folder.file("f", "x");
 
@@ -27,7 +27,7 @@ TEST(Paths, WhatStandsThereIsFound) {
   EXPECT_FALSE(path_exists(folder / "f/below-a-file"));
 }
 
-TEST(Paths, FilesThatMatchComeInTheOrderOfTheirNames) {
+TEST(Paths, MatchingFilesAreSortedByName) {
   const TemporaryFolder folder;
   std::vector<std::filesystem::path> expected;
   for (char name = 'z'; name >= 'a'; --name)
@@ -39,7 +39,7 @@ TEST(Paths, FilesThatMatchComeInTheOrderOfTheirNames) {
   EXPECT_TRUE(files_matching(folder / "b.md").empty());
 }
 
-TEST(Paths, WhatCannotBeToldIsNamed) {
+TEST(Paths, NamesAPathThatCannotBeExamined) {
   const TemporaryFolder folder;
   std::filesystem::create_symlink("circle", folder / "circle");
   const std::string long_name(300, 'x');
@@ -53,7 +53,7 @@ TEST(Paths, WhatCannotBeToldIsNamed) {
   }
 }
 
-TEST(Paths, AFolderForTemporaryFilesThatIsNotThereIsNamed) {
+TEST(Paths, NamesAMissingFolderForTemporaryFiles) {
   const TemporaryFolder folder;
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "";

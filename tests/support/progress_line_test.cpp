@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// What a progress line wrote to a file, which is no terminal.
+/// A file, which is not a terminal, with what a progress line wrote to it.
 class Log {
  public:
   std::FILE* file() { return file_.get(); }
@@ -33,7 +33,7 @@ class Log {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
 };
 
-/// What a progress line wrote to a terminal.
+/// A terminal with what a progress line wrote to it.
 class Terminal {
  public:
   Terminal() : seen_(::posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -45,7 +45,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   std::FILE* file() { return file_.get(); }
-  /// Up to the first line's end.
+  /// Text up to the end of the first line.
   std::string text() {
     std::string bytes;
     for (char byte = 0; byte != '\n' && ::read(seen_, &byte, 1) == 1;) bytes += byte;
@@ -73,10 +73,10 @@ TEST(StepLine, SaysStepLossRateAndTimeLeft) {
             "step 3/5  loss 5.4321  evaluation 5.6780  rate 1.25e-03  epoch 1.26  12.3k tokens/s  remaining 2 s");
 }
 
-TEST(StepLine, LeavesOutWhatIsNotKnown) {
+TEST(StepLine, OmitsUnknownFigures) {
   EXPECT_EQ(step_line({.done = 0, .total = 5}, 0), "step 0/5");
   EXPECT_THAT(step_line(line_of(95, 100, 1, 500), 10, 90), HasSubstr("  250 tokens/s  remaining 10 s"))
-      << "of a run that went on at step 90";
+      << "of a run that resumed at step 90";
   EXPECT_THAT(step_line(line_of(1, 5, std::nullopt, 10), 1), Not(HasSubstr("loss")));
 }
 
@@ -87,7 +87,7 @@ TEST(StepLine, ShowsANan) {
   }
 }
 
-TEST(StepLine, ScalesItsUnitsAndRoundsTheTimeLeftUp) {
+TEST(StepLine, ScalesUnitsAndRoundsTheTimeLeftUp) {
   EXPECT_THAT(step_line(line_of(2, 3, 1, 1), 3), HasSubstr("remaining 2 s")) << "1.5 s";
   EXPECT_THAT(step_line(line_of(1, 602, 1, 1), 1), HasSubstr("remaining 11 min")) << "601 s";
   EXPECT_THAT(step_line(line_of(1, 2, 1, 500), 1), HasSubstr("  500 tokens/s  remaining 1 s"));
@@ -96,7 +96,7 @@ TEST(StepLine, ScalesItsUnitsAndRoundsTheTimeLeftUp) {
   EXPECT_THAT(step_line(line_of(1, 9001, 1, 1), 1), HasSubstr("remaining 2 h 30 min"));
 }
 
-TEST(ProgressLine, InALogTheFirstAndTheLastLineStandForManyQuickOnes) {
+TEST(ProgressLine, ALogShowsOnlyTheFirstAndTheLastOfManyQuickLines) {
   Log log;
   ProgressLine line(log.file());
 
@@ -110,7 +110,7 @@ TEST(ProgressLine, InALogTheFirstAndTheLastLineStandForManyQuickOnes) {
   EXPECT_THAT(text, Not(HasSubstr("\r")));
 }
 
-TEST(ProgressLine, OfARunThatGoesOnTheStepsBeforeAreNotItsOwn) {
+TEST(ProgressLine, RateOfAResumedRunOmitsEarlierSteps) {
   Log log;
   ProgressLine line(log.file(), 90);
 
@@ -120,20 +120,20 @@ TEST(ProgressLine, OfARunThatGoesOnTheStepsBeforeAreNotItsOwn) {
   EXPECT_THAT(log.text(), Not(HasSubstr("remaining")));
 }
 
-TEST(ProgressLine, OnATerminalEachLineIsWrittenOverTheOneBefore) {
+TEST(ProgressLine, OnATerminalEachLineReplacesThePreviousOne) {
   Terminal terminal;
   ASSERT_NE(terminal.file(), nullptr);
   ProgressLine line(terminal.file());
 
   line.text("cell 1", false);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // from then on the next is due, however late it is
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // now the next line is due, even on a slow machine
   line.text("cell 2", false);
   line.finish();
 
   EXPECT_EQ(terminal.text(), "\r\x1b[Kcell 1\r\x1b[Kcell 2\r\n");
 }
 
-TEST(ProgressLine, AfterFinishTheNextTextIsShownAtOnce) {
+TEST(ProgressLine, ShowsTheNextTextAtOnceAfterFinish) {
   Log log;
   ProgressLine line(log.file());
 

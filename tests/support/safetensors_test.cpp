@@ -28,7 +28,7 @@ NamedBytes tensor(const std::string& name, const std::string& dtype, std::vector
 
 class Safetensors : public ::testing::Test {
  protected:
-  /// A file of this header and as many data bytes.
+  /// A file with this header and this many data bytes.
   std::filesystem::path file(const std::string& header, std::size_t data_bytes) const {
     const std::uint64_t length = header.size();
     return folder.file("t.safetensors",
@@ -43,7 +43,7 @@ class Safetensors : public ::testing::Test {
   TemporaryFolder folder;
 };
 
-TEST_F(Safetensors, WhatIsWrittenReadsBack) {
+TEST_F(Safetensors, RoundTrips) {
   const std::vector<float> floats{1, -2, 3, -0.0f, 5, 6};
   const std::vector<std::int64_t> integers{-100};
   const std::vector<float> none;
@@ -64,7 +64,7 @@ TEST_F(Safetensors, WhatIsWrittenReadsBack) {
   EXPECT_EQ(file.at("empty").bytes.size(), 0u);
 }
 
-TEST_F(Safetensors, DataStandsInTheOrderGivenAndAligned) {
+TEST_F(Safetensors, DataIsAlignedAndInTheGivenOrder) {
   const std::vector<float> one{1}, two{2};
 
   write_safetensors(folder / "t.safetensors", {tensor("z", "float32", {1}, one), tensor("a", "float32", {1}, two)});
@@ -76,7 +76,7 @@ TEST_F(Safetensors, DataStandsInTheOrderGivenAndAligned) {
   EXPECT_THAT(bytes, HasSubstr(R"("__metadata__":{"format":"pt"})"));
 }
 
-TEST_F(Safetensors, AFileOfTheHubsOwnWriterIsRead) {
+TEST_F(Safetensors, ReadsAFileOfTheHubsWriter) {
   const SafetensorsFile file(std::filesystem::path(testing::fixtures_path()) / "hf_golden/tied_gqa/io.safetensors");
 
   const auto& ids = file.at("input_ids");
@@ -95,7 +95,7 @@ TEST_F(Safetensors, BytesStayValidInACopy) {
   EXPECT_EQ(copy.path(), folder / "t.safetensors");
 }
 
-TEST_F(Safetensors, AnAbsentTensorIsNamedWithTheNearest) {
+TEST_F(Safetensors, NamesAMissingTensorAndTheNearestName) {
   const SafetensorsFile opened(file(R"({"lm_head.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4));
 
   EXPECT_THAT(error_of<InputError>([&] { opened.at("lm_head.wieght"); }),
@@ -184,7 +184,7 @@ class TensorFilesTest : public ::testing::Test {
   std::array<float, 1> one_{1};
 };
 
-TEST_F(TensorFilesTest, NumberedOnesAreAllThere) {
+TEST_F(TensorFilesTest, RefusesAMissingNumberedFile) {
   write(numbered_file("state", 1, 2), "a");
   EXPECT_THAT(refusal_of_numbered(),
               HasSubstr("state-00002-of-00002.safetensors: is missing; by the names of the others"));
@@ -193,17 +193,17 @@ TEST_F(TensorFilesTest, NumberedOnesAreAllThere) {
   EXPECT_EQ(TensorFiles::numbered(folder_.path(), "state").names(), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(TensorFilesTest, ThereIsAFirstOne) {
+TEST_F(TensorFilesTest, RefusesAFolderWithoutAFirstFile) {
   EXPECT_THAT(refusal_of_numbered(), HasSubstr("holds no state-00001-of-00001.safetensors or the like"));
 }
 
-TEST_F(TensorFilesTest, ATensorStandsInOneOfThem) {
+TEST_F(TensorFilesTest, RefusesATensorInTwoFiles) {
   write(numbered_file("state", 1, 2), "a");
   write(numbered_file("state", 2, 2), "a");
   EXPECT_THAT(refusal_of_numbered(), HasSubstr("tensor a is in"));
 }
 
-TEST_F(TensorFilesTest, AnIndexNamesFilesOfItsOwnFolder) {
+TEST_F(TensorFilesTest, AnIndexMayNameOnlyFilesOfItsFolder) {
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "../other.safetensors"}})");
   EXPECT_THAT(refusal_of_model(), HasSubstr("tensor a: names a file that is not in this folder"));
   folder_.file("model.safetensors.index.json", R"({"weight_map": {"a": "other.safetensors"}})");
@@ -214,7 +214,7 @@ TEST_F(TensorFilesTest, AnIndexNamesFilesOfItsOwnFolder) {
   }
 }
 
-TEST_F(TensorFilesTest, APickleIsNotRead) {
+TEST_F(TensorFilesTest, RefusesAPickle) {
   folder_.file("model.safetensors", "PK\x03\x04 and more of a zip archive");
   EXPECT_THAT(refusal_of_model(), HasSubstr("is a pickle"));
 }

@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// What a shell makes of a text: its words, each on a line.
+/// The words into which a shell splits a text, one on each line.
 std::string words_of(const std::string& text) {
   const std::string command = "printf '%s\\n' " + text;
   std::FILE* pipe = popen(command.c_str(), "r");
@@ -23,7 +23,7 @@ std::string words_of(const std::string& text) {
   return out;
 }
 
-TEST(Shell, ReadsBackTheWordsThatWentIn) {
+TEST(Shell, QuotedWordsReadBack) {
   const std::vector<std::string> words = {"plumbline", "a b", "it's", "$HOME `ls` \"x\" \\ *", "", "x;y&z|w", "{1,2}",
                                           "~",         "#no", "!x"};
   std::string expected;
@@ -32,7 +32,7 @@ TEST(Shell, ReadsBackTheWordsThatWentIn) {
   EXPECT_EQ(words_of(shell_command(words)), expected);
 }
 
-TEST(Shell, PlainWordsStayAsTheyAre) {
+TEST(Shell, PlainWordsAreNotQuoted) {
   EXPECT_EQ(shell_command({"sweep", "../a-b_c.toml", "--cells", "x-w2"}), "sweep ../a-b_c.toml --cells x-w2");
 }
 
@@ -41,7 +41,7 @@ TEST(Shell, AWordWithControlCharactersStaysOnOneLine) {
   EXPECT_EQ(shell_word(word), "$'a\\x0ab\\'\\\\\\x1b\\xc3\\xa9'");
 }
 
-TEST(Shell, WordsAreSeparatedAndUnquotedAsAShellDoes) {
+TEST(Shell, SplitsAndUnquotesWordsAsAShellDoes) {
   EXPECT_THAT(shell_words(" a  'b c' \"d \\\"e\" f\\ g'' ''"), ::testing::ElementsAre("a", "b c", "d \"e", "f g", ""));
   EXPECT_THAT(shell_words(""), ::testing::IsEmpty());
   EXPECT_THAT(shell_words("sh -c 'a && b'"), ::testing::ElementsAre("sh", "-c", "a && b"));

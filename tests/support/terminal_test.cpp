@@ -9,7 +9,7 @@
 namespace plumbline::testing {
 namespace {
 
-TEST(Wrapped, BreaksAtBlanksAndGoesOnUnderTheLastColumn) {
+TEST(Wrapped, BreaksAtSpacesAndContinuesUnderTheLastColumn) {
   EXPECT_EQ(wrapped("fits\n", 4), "fits\n");
   EXPECT_EQ(wrapped("", 10), "");
   EXPECT_EQ(wrapped("\n\na", 10), "\n\na");
@@ -21,18 +21,18 @@ TEST(Wrapped, BreaksAtBlanksAndGoesOnUnderTheLastColumn) {
   EXPECT_EQ(wrapped("what takes half of it  of all that", 28), "what takes half of it  of\n  all that") << "no table";
 }
 
-TEST(Wrapped, KeepsALongWordWholeAndCountsLettersNotBytes) {
+TEST(Wrapped, KeepsLongWordsWholeAndCountsCharacters) {
   EXPECT_EQ(wrapped("at /a/long/path/to/it or so", 10), "at\n  /a/long/path/to/it\n  or so");
   EXPECT_EQ(wrapped("\u00B5\u00B5\u00B5 \u00B5\u00B5\u00B5", 7), "\u00B5\u00B5\u00B5 \u00B5\u00B5\u00B5");
 }
 
-TEST(WrappedCommand, IsOneCommandToAShell) {
+TEST(WrappedCommand, AShellReadsItAsOneCommand) {
   EXPECT_EQ(wrapped_command("plumbline sweep 'a b  c' --out there", 20),
             "plumbline sweep \\\n  'a b  c' --out \\\n  there");
   EXPECT_EQ(wrapped_command("one two three", 10, 2), "  one \\\n    two \\\n    three");
 }
 
-TEST(WithoutDigests, LeavesWhatPeopleRead) {
+TEST(WithoutDigests, RemovesOnlyDigests) {
   const std::string one(32, 'a'), other(32, '0');
   EXPECT_EQ(without_digests("the bits differ (expected " + one + ", got " + other + ") (2 in all)"),
             "the bits differ (2 in all)");
@@ -46,7 +46,7 @@ TEST(Colored, PaintsOneWordOfALine) {
   EXPECT_EQ(colored("what it holds\nWITHHOLDS"), "what it holds\nWITHHOLDS");
 }
 
-TEST(Colors, AreShownWhereTheyAreAskedFor) {
+TEST(Colors, AreShownOnRequest) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
   EXPECT_FALSE(shows_colors(file.get())) << "no terminal";
   choose_colors(Colors::always);
@@ -54,7 +54,7 @@ TEST(Colors, AreShownWhereTheyAreAskedFor) {
   choose_colors(Colors::where_terminal);
 }
 
-TEST(LineWidth, IsThatOfCOLUMNSWhereNoTerminalHasOne) {
+TEST(LineWidth, ComesFromCOLUMNSWithoutATerminal) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
   const std::string before = std::getenv("COLUMNS") != nullptr ? std::getenv("COLUMNS") : "";
   for (const auto& [columns, width] :
@@ -65,7 +65,7 @@ TEST(LineWidth, IsThatOfCOLUMNSWhereNoTerminalHasOne) {
   ::setenv("COLUMNS", before.c_str(), 1);
 }
 
-TEST(ForPeople, NothingActsOnTheTerminal) {
+TEST(ForPeople, EscapesTerminalControls) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   EXPECT_EQ(for_people("\x1b[2J x\n::error title=a::b\n", file.get()), "\\x1b[2J x\n\\x3a:error title=a::b\n");
 }

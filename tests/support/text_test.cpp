@@ -6,7 +6,7 @@
 namespace plumbline {
 namespace {
 
-TEST(Utf8, TextOfAllLengthsIsValid) {
+TEST(Utf8, AcceptsCharactersOfAllLengths) {
   EXPECT_FALSE(first_invalid_utf8(""));
   EXPECT_FALSE(first_invalid_utf8("plain"));
   EXPECT_FALSE(first_invalid_utf8("\u00e9 \u20ac \U0001F600 \U0010FFFF \uD7FF \uE000"));
@@ -24,21 +24,21 @@ TEST(Utf8, NamesTheFirstBadByte) {
   EXPECT_EQ(first_invalid_utf8("\xF4\x90\x80\x80"), 0u) << "beyond the last code point";
 }
 
-TEST(NearestWord, FindsATypoAndSaysNothingOfWhatIsFar) {
+TEST(NearestWord, FindsATypoAndIgnoresDistantWords) {
   const std::vector<std::string> known{"steps", "seed", "learning_rate"};
 
   EXPECT_EQ(nearest_word("step", known), "steps");
   EXPECT_EQ(nearest_word("learnig_rate", known), "learning_rate");
   EXPECT_EQ(nearest_word("seed", known), "seed");
-  EXPECT_EQ(nearest_word("setps", {"steps", "sets"}), "steps") << "two exchanged are one error, as is one too many";
-  EXPECT_EQ(nearest_word("ab", {"x", "ba"}), "ba") << "half of the word: two substitutions would be too far";
-  EXPECT_EQ(nearest_word("beed", {"seed", "feed"}), "seed") << "of two as near the first";
+  EXPECT_EQ(nearest_word("setps", {"steps", "sets"}), "steps") << "a swap counts as one error, as does an extra letter";
+  EXPECT_EQ(nearest_word("ab", {"x", "ba"}), "ba") << "a swap is near enough; two substitutions would not be";
+  EXPECT_EQ(nearest_word("beed", {"seed", "feed"}), "seed") << "the first of two equally near";
   EXPECT_FALSE(nearest_word("transport", {"seed", "steps"}));
   EXPECT_FALSE(nearest_word("x", {"seed"}));
   EXPECT_FALSE(nearest_word("seed", {}));
 }
 
-TEST(DidYouMean, TakesAnyCaseAndTheFieldsAbbreviations) {
+TEST(DidYouMean, AcceptsAnyCaseAndCommonAbbreviations) {
   const std::vector<std::string> precisions{"float32", "float64", "bfloat16", "mixed"};
 
   EXPECT_EQ(did_you_mean("bf16", precisions), "; did you mean bfloat16?");
@@ -61,7 +61,7 @@ TEST(Join, PutsSeparatorsBetween) {
   EXPECT_EQ(join({"a", "", "c"}, ", "), "a, , c");
 }
 
-TEST(Shape, TextReadsBackAndMalformedTextIsRefused) {
+TEST(Shape, RoundTripsAndRefusesMalformedText) {
   using Shape = std::vector<std::int64_t>;
   for (const auto& [shape, text] :
        {std::pair{Shape{}, ""}, {Shape{3}, "3"}, {Shape{0, 4}, "0x4"}, {Shape{2, 64, 512}, "2x64x512"}}) {

@@ -41,7 +41,7 @@ class TomlKeys : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(TomlKeys, SetTheirFieldsAndLeaveTheDefaultsOfOthers) {
+TEST_F(TomlKeys, SetTheirFieldsAndKeepOtherDefaults) {
   const Settings settings = read("steps = 9\nfolder = \"b/../c\"\nsizes = [2, 1]\nnames = \"x\"\n");
 
   EXPECT_EQ(settings.steps, 9);
@@ -51,7 +51,7 @@ TEST_F(TomlKeys, SetTheirFieldsAndLeaveTheDefaultsOfOthers) {
   EXPECT_EQ(settings.sizes, (std::vector<std::int64_t>{2, 1}));
 }
 
-TEST_F(TomlKeys, RefuseWhatTheirRowDoesNotAllow) {
+TEST_F(TomlKeys, RefuseInvalidValues) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"step = 3", "unknown key step; did you mean steps?"},
       {"rate = 0.1", "key steps: is missing; write for example steps = 5"},

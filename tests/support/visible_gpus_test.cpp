@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPUs that a process may use: by the variable, by the existing devices, and as assigned by CTest.
+// Which GPUs a process may use: from the variable, from the existing devices, and as CTest assigned them.
 #include "support/visible_gpus.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-TEST(VisibleGpus, AreThoseThatTheVariableNamesUpToTheFirstThatIsNone) {
+TEST(VisibleGpus, ReadsTheVariableUpToTheFirstInvalidEntry) {
   const auto named = [](const char* value) {
     const EnvironmentVariable variable(visible_gpus_variable, value);
     return visible_gpus();
@@ -29,7 +29,7 @@ TEST(VisibleGpus, AreThoseThatTheVariableNamesUpToTheFirstThatIsNone) {
   EXPECT_THAT(named(""), Optional(IsEmpty()));
 }
 
-TEST(VisibleGpus, ThatCudaWouldNotShowAreRefusedWithWhatWasFound) {
+TEST(VisibleGpus, RefusesEntriesThatCudaWouldHide) {
   struct Case {
     const char *value, *words;
   };
@@ -45,7 +45,7 @@ TEST(VisibleGpus, ThatCudaWouldNotShowAreRefusedWithWhatWasFound) {
   EXPECT_THAT(visible_gpus(), Optional(ElementsAre("0")));
 }
 
-TEST(VisibleGpus, AreThoseThatCTestAssignedByTheirNumberAmongTheVisible) {
+TEST(VisibleGpus, MapsCTestsNumbersToTheVisibleGpus) {
   const auto taken = [](const char* visible, const std::vector<std::string>& groups) {
     const std::string prefix = "CTEST_RESOURCE_GROUP_", count = std::to_string(groups.size());
     const EnvironmentVariable of_cuda(visible_gpus_variable, visible);
@@ -63,7 +63,7 @@ TEST(VisibleGpus, AreThoseThatCTestAssignedByTheirNumberAmongTheVisible) {
   EXPECT_EQ(taken("4,GPU-7,6", {"id:1,slots:1;id:2,slots:1"}), "GPU-7,6");
 }
 
-TEST(VisibleGpus, WithoutTheVariableAreTheDevices) {
+TEST(VisibleGpus, CountsDevicesWithoutTheVariable) {
   const EnvironmentVariable variable(visible_gpus_variable, nullptr);
   const TemporaryFolder devices;
   EXPECT_EQ(visible_gpus(devices.path()), std::nullopt);

@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-TEST(ActionLog, WritesIssueOrderAndTimesThatDoNotRunBackwards) {
+TEST(ActionLog, WritesIssueOrderAndNondecreasingTimes) {
   const testing::TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   ActionLog log(writer, monotonic_ns());
@@ -62,13 +62,13 @@ TEST(ActionLog, WritesAFlightRecordOfAFailedStep) {
   EXPECT_EQ(log.last_action(), "0RECV_B0");
 }
 
-// The GPU is 50 ms behind the host: it began the first pass 30 ms before all was done, and waited 4 ms before the
-// second.
+// The GPU is 50 ms behind the host: it starts the first pass 30 ms before the earlier work ends, and waits 4 ms before
+// the second.
 TEST(ActionLog, UsesGpuTimesForComputeAndHostTimesForMessages) {
   const testing::TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   testing::FakeGpus gpus;
-  const std::int64_t origin_ns = monotonic_ns() - 1'000'000'000;  // points that were reached before they were recorded
+  const std::int64_t origin_ns = monotonic_ns() - 1'000'000'000;  // these points were reached before they were recorded
   ActionLog log(writer, origin_ns, &gpus);
   const StepAction first{0, 0, "1F0", 1, 0, true}, send{0, 1, "1SEND_F0", 1, 0, false}, second{0, 2, "1F1", 1, 1, true},
       update{0, 3, "0STEP", 0, std::nullopt, false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run files and configs with thousands of modifications: each is accepted, or refused with a message that names a file.
+// Run files and configs with thousands of changes: each is accepted, or refused with a message that names a file.
 #include <gtest/gtest.h>
 
 #include "model/config.hpp"
@@ -52,7 +52,7 @@ level = "full"
   const int refused = read_damaged(path, 3000, {"run.toml", folder.path().string()}, [&] { load_run_file(path); });
 
   EXPECT_GT(refused, 1000);
-  EXPECT_LT(refused, 3000) << "nothing is read at all";
+  EXPECT_LT(refused, 3000) << "every file is refused";
 }
 
 TEST_F(DamagedFiles, AConfigIsAcceptedOrRefused) {
@@ -62,7 +62,7 @@ TEST_F(DamagedFiles, AConfigIsAcceptedOrRefused) {
   const int refused = read_damaged(path, 3000, {"config.json"}, [&] { load_config(path); });
 
   EXPECT_GT(refused, 1000);
-  EXPECT_LT(refused, 3000) << "nothing is read at all";
+  EXPECT_LT(refused, 3000) << "every file is refused";
 }
 
 }  // namespace

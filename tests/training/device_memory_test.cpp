@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storages on a GPU are counted by address. Needs no GPU: a tensor of another device whose data is never accessed
-// stands for one.
+// The meter counts storages on a GPU by address. This needs no GPU: a tensor of another device whose data is never
+// accessed takes its place.
 #include <ATen/Tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>

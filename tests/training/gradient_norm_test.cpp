@@ -70,7 +70,7 @@ TEST(GradientNorms, CombineThePiecesOfALargeGradientInOrder) {
 }
 
 TEST(GradientNorms, AreTakenInFloat64) {
-  // In fp32 the square of 1e30 overflows and 1 beside 1e8 is lost.
+  // In fp32 the square of 1e30 overflows, and 1 is lost next to 1e8.
   const std::vector<Parameter> parameters{parameter_of("large", {0, 0}, {1e30, 0}),
                                           parameter_of("uneven", {0, 0}, {1e8, 1e4})};
 
@@ -136,7 +136,7 @@ TEST(GradientNorms, NeedEqualMemoryInAnyOrder) {
 
 TEST(TotalNorm, IsSummedInCanonicalOrder) {
   const LlamaConfig config = tiny_config(false);
-  // Added to 1 each of these squares is lost; added up before it, as here with lm_head last, they are not.
+  // These squares are lost if each is added to 1, but not if they are added up before it, as here with lm_head last.
   std::vector<ParameterNorm> norms = lively_norms(config);
   for (ParameterNorm& norm : norms) norm.norm = 1e-8;
   norms.back().norm = 1;
@@ -144,11 +144,11 @@ TEST(TotalNorm, IsSummedInCanonicalOrder) {
 
   std::reverse(norms.begin(), norms.end());
   EXPECT_EQ(total_norm(config, norms), expected);
-  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot tell the reverse order";
+  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot reveal the reverse order";
 
   std::ranges::sort(norms, {}, &ParameterNorm::name);
   EXPECT_EQ(total_norm(config, norms), expected);
-  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot tell the order of names";
+  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot reveal the order of names";
 }
 
 TEST(TotalNorm, CountsATiedWeightOnce) {
@@ -156,7 +156,7 @@ TEST(TotalNorm, CountsATiedWeightOnce) {
   std::vector<ParameterNorm> norms = lively_norms(config);
   const double expected = left_to_right(norms, "lm_head.weight");
 
-  EXPECT_THROW(total_norm(config, norms), std::logic_error) << "the head's is the embedding's once more";
+  EXPECT_THROW(total_norm(config, norms), std::logic_error) << "the head's norm is the embedding's, counted again";
   std::erase_if(norms, [](const ParameterNorm& norm) { return norm.name == "lm_head.weight"; });
   EXPECT_EQ(total_norm(config, norms), expected);
 }

@@ -111,7 +111,7 @@ LlamaSlice two_layers(const LlamaConfig& config, at::ScalarType dtype) {
   return slice;
 }
 
-/// What runs the two layers.
+/// How the two layers run.
 enum class Again : std::uint8_t { none, layers, halves };
 
 struct Passed {
@@ -200,7 +200,8 @@ TEST(RecomputedLayer, SavesOnlyItsInput) {
               saved_bytes(config, {UnitKind::layer, 1}, rows * tokens, dtype, Recompute::layer));
     GraphEnd(output).backward(output.detach().clone());
     output.reset();
-    EXPECT_EQ(meter.count(MemoryOwner::activations).live - before, storage_bytes(slot->gradient)) << "all is let go of";
+    EXPECT_EQ(meter.count(MemoryOwner::activations).live - before, storage_bytes(slot->gradient))
+        << "everything is freed";
   }
 }
 

@@ -144,8 +144,8 @@ TEST(TokenWeightedLoss, MatchesLibTorchsCrossEntropy) {
   }
 }
 
-// Their gradient takes their place; cross_entropy adds 4 bytes per logit, then 8 (bfloat16: 8, then 10).
-TEST(TokenWeightedLoss, NeedsOneChunkBesidesTheLogits) {
+// The gradient replaces the logits; cross_entropy adds 4 bytes per logit, then 8 (bfloat16: 8, then 10).
+TEST(TokenWeightedLoss, NeedsOnlyOneChunkInAdditionToTheLogits) {
   const std::int64_t rows = 96, vocabulary = 1 << 17, chunks = 4 * 8 << 20;
   for (const auto& [dtype, bytes] : {std::pair(at::kFloat, 4), std::pair(at::kBFloat16, 2)}) {
     MemoryMeter& meter = new_memory_meter();
@@ -160,7 +160,7 @@ TEST(TokenWeightedLoss, NeedsOneChunkBesidesTheLogits) {
   }
 }
 
-TEST(TokenWeightedLoss, ItsGradientIsScaledByTheOneThatComes) {
+TEST(TokenWeightedLoss, GradientIsScaledByTheIncomingOne) {
   const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
   const at::Tensor logits = lively_logits(), twice = lively_logits();
   token_weighted_loss(logits.clone(), labels, 10).backward();

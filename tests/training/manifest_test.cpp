@@ -51,7 +51,7 @@ TEST(Manifest, DescribesTheRun) {
   EXPECT_EQ(manifest.at("seed"), 9);
   EXPECT_EQ(manifest.at("world_size"), 2);
   EXPECT_EQ(manifest.at("steps"), 4);
-  EXPECT_FALSE(manifest.at("data").contains("digest")) << "exit.json has it, of what was fed";
+  EXPECT_FALSE(manifest.at("data").contains("digest")) << "exit.json has the digest of the data that was used";
   EXPECT_EQ(manifest.at("data").at("source"), "fixtures/corpus");
   EXPECT_EQ(manifest.at("data").at("microbatches"), 2);
   EXPECT_EQ(manifest.at("schedule").at("digest"), hash_hex("0F0,0B0\n"));

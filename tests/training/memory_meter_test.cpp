@@ -30,7 +30,7 @@ class MemoryMeterTest : public ::testing::Test {
   MemoryMeter& meter_ = new_memory_meter();
 };
 
-TEST_F(MemoryMeterTest, CountsTheBytesAsked) {
+TEST_F(MemoryMeterTest, CountsTheRequestedBytes) {
   const at::Tensor three = floats(3);
   const at::Tensor longs = at::empty({5, 7}, at::kLong);
 
@@ -207,7 +207,7 @@ TEST_F(MemoryMeterTest, CountsUnattachedThreadsSeparately) {
   EXPECT_EQ(counted[1], 36) << "without the other's, which is still alive";
 }
 
-TEST_F(MemoryMeterTest, DataIsAlignedAsLibTorchWants) {
+TEST_F(MemoryMeterTest, DataIsAlignedAsLibTorchRequires) {
   for (const std::int64_t count : {1, 3, 17, 1000, 100003}) {
     const at::Tensor tensor = floats(count);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % 64, 0U) << count;
@@ -233,7 +233,7 @@ TEST_F(MemoryMeterTest, ATensorOfOneByteHasMemory) {
 
 TEST_F(MemoryMeterTest, ReturnsFreedMemoryToTheSystem) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer has an allocator of its own, of which malloc tells nothing";
+  GTEST_SKIP() << "AddressSanitizer has its own allocator, which mallinfo does not count";
 #endif
   constexpr std::int64_t count = std::int64_t{1} << 18;
   const auto taken = [] {
@@ -258,7 +258,7 @@ TEST_F(MemoryMeterTest, IgnoresMemoryOfOtherAllocators) {
   EXPECT_EQ(meter_.total().peak, 0);
 }
 
-// The bytes before it belong to the other allocator: none of them is read as a size.
+// The bytes before the tensor belong to the other allocator, so the meter must not read a size from them.
 TEST_F(MemoryMeterTest, IgnoresAllocatorsWithAContext) {
   std::array<std::int64_t, 16> block{};
   block.fill(7);
@@ -281,7 +281,7 @@ TEST_F(MemoryMeterTest, KernelScratchIsCounted) {
   const at::Tensor sum = left.add(right).mul(right);
 
   EXPECT_EQ(meter_.total().live, 3 * 4000);
-  EXPECT_EQ(meter_.total().peak, 4 * 4000) << "the intermediate sum lives beside operands and result";
+  EXPECT_EQ(meter_.total().peak, 4 * 4000) << "the intermediate sum exists at the same time as operands and result";
 }
 
 TEST_F(MemoryMeterTest, InstallingAgainChangesNothing) {
@@ -293,7 +293,7 @@ TEST_F(MemoryMeterTest, InstallingAgainChangesNothing) {
   EXPECT_EQ(meter_.total().live, 40);
 }
 
-// The block requested from the system ends where the tensor ends, so a sanitizer sees the first byte beyond it.
+// The block requested from the system ends where the tensor ends, so that a sanitizer sees the first byte beyond it.
 TEST(MemoryMeterDeathTest, AnOverrunIsNotHidden) {
 #ifdef __SANITIZE_ADDRESS__
   const at::Tensor tensor = floats(16);

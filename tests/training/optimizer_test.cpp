@@ -50,7 +50,7 @@ TEST(LearningRate, TheCosineEndsAtTheFinalFactor) {
 
   EXPECT_EQ(learning_rate(train, 4), 2.0);
   EXPECT_DOUBLE_EQ(learning_rate(train, 7), 2.0 * (0.25 + 0.75 / 2));
-  EXPECT_DOUBLE_EQ(learning_rate(train, 1), 2.0 * (0.1 + 0.9 / 4)) << "the warm-up does not know of it";
+  EXPECT_DOUBLE_EQ(learning_rate(train, 1), 2.0 * (0.1 + 0.9 / 4)) << "the warm-up does not use it";
   train.final_factor = 1;
   EXPECT_EQ(learning_rate(train, 9), 2.0);
 }
@@ -134,7 +134,7 @@ TEST(ScaleGradients, RoundsOnce) {
     const float twice = static_cast<float>(numbers[i]) * static_cast<float>(coefficient);
     other_if_rounded_twice += static_cast<double>(twice) == scaled[i] ? 0 : 1;
   }
-  EXPECT_GT(other_if_rounded_twice, 0) << "these numbers cannot tell a rounded coefficient";
+  EXPECT_GT(other_if_rounded_twice, 0) << "these numbers cannot reveal a rounded coefficient";
 }
 
 TEST(ScaleGradients, ScalesFloat64WithoutATensor) {
@@ -262,7 +262,7 @@ TEST(Optimizer, SgdMatchesTorch) {
   EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(3.25 - 0.25 * buffer));
 }
 
-// Multiplies as torch.optim does: rounded once, from the given number.
+// Like torch.optim: momentum is the given number, and the product is rounded once.
 TEST(Optimizer, MomentumIsNotRoundedToTheDtypeOfTheGradient) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {97}, at::kBFloat16)};
   OptimizerSettings settings = sgd(0.9);

@@ -58,7 +58,7 @@ TEST(RoundToBfloat16, DiffersFromLibTorchsConversion) {
   const at::Tensor beside_a_middle = tensor_of({1 + 0x1p-8 + 0x1p-40});
 
   EXPECT_FALSE(round_to_bfloat16(beside_a_middle).equal(beside_a_middle.to(at::kBFloat16)))
-      << "if they agree now, this file is not needed any more";
+      << "if they agree now, this file is no longer needed";
 }
 
 }  // namespace

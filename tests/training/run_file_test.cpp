@@ -208,7 +208,8 @@ TEST(RunFile, ReadsValidationDataInOrderAndUnmasked) {
   EXPECT_TRUE(run.validation->masked.empty());
   EXPECT_EQ(run.validation->row_lengths, (Rows{{8, 8}, {4, 4}, {8, 8}}));
   EXPECT_EQ(run.evaluate.every, 7);
-  EXPECT_EQ(load_run_file(path, "other.txt").validation->tokens, run.validation->tokens) << "only the data is replaced";
+  EXPECT_EQ(load_run_file(path, "other.txt").validation->tokens, run.validation->tokens)
+      << "only the training data is replaced";
 }
 
 TEST(RunFile, DoesNotEvaluateWithoutValidationData) {
@@ -236,7 +237,7 @@ TEST(RunFile, ValidationKeepsItsFilesIfATextIsGiven) {
 
   const RunFile run = load_run_file(path, "my.txt");
 
-  EXPECT_FALSE(run.data.token_type.has_value()) << "a text has one token a byte";
+  EXPECT_FALSE(run.data.token_type.has_value()) << "a text has one token per byte";
   ASSERT_TRUE(run.validation.has_value());
   EXPECT_THAT(run.validation->tokens, ElementsAre(folder / "v.bin"));
   EXPECT_FALSE(run.validation->text.has_value());
@@ -281,7 +282,7 @@ TEST(RunFile, AcceptsOneLengthPerMicrobatchAndAMaskedFirst) {
   EXPECT_THAT(run.data.masked, ElementsAre(0));
 }
 
-// In time and memory independent of the numbers: each of these would otherwise take gigabytes, or forever.
+// Time and memory must not depend on the numbers: each of these would otherwise take gigabytes, or forever.
 TEST(RunFile, RefusesAStepBeyondTheSource) {
   const TemporaryFolder folder;
   folder.file("a.txt", std::string(1000, 'x'));
@@ -333,12 +334,12 @@ TEST(RunFile, OptimizerMayBeReplacedByAKnownOne) {
   EXPECT_THAT(error_of<InputError>([&] { settings.use("adam"); }), HasSubstr("adamw, sgd"));
 }
 
-TEST(RunFile, SchemaIsThatOfTheReadersKeys) {
+TEST(RunFile, SchemaMatchesTheReadersKeys) {
   testing::expect_approved("../../docs/schemas/run.schema.json", json_text(run_file_schema(), 2) + "\n");
 }
 
-// Tables of a right file, unless the case has its own or leaves it out.
-TEST(RunFile, WhatIsRefused) {
+// Cases use the tables of a valid file, unless they have their own or leave them out.
+TEST(RunFile, RefusesInvalidRunFiles) {
   testing::expect_answers("run-files.txt", [](const std::string& input) {
     std::string text;
     for (const std::string table : {model, data, train})

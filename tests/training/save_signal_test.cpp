@@ -23,7 +23,7 @@ bool ends_the_process(int signal) {
   return action_of(signal).sa_handler == SIG_DFL;
 }
 
-TEST(SaveSignal, IsSetByEachInEveryKindOfJob) {
+TEST(SaveSignal, EachSignalSetsItInEveryKindOfJob) {
   for (const bool one_process : {true, false}) {
     for (const int signal : {SIGUSR1, SIGINT, SIGTERM}) {
       const SaveSignal save(one_process);
@@ -33,12 +33,12 @@ TEST(SaveSignal, IsSetByEachInEveryKindOfJob) {
       std::raise(signal);
 
       EXPECT_TRUE(save.asked()) << signal;
-      EXPECT_NE(action_of(signal).sa_flags & SA_RESTART, 0) << "no call of the system ends with EINTR";
+      EXPECT_NE(action_of(signal).sa_flags & SA_RESTART, 0) << "system calls must not fail with EINTR";
     }
   }
 }
 
-/// Of a process that gets one signal after another.
+/// A process that gets one signal after another.
 void after_signals(bool one_process, const std::vector<int>& signals, std::chrono::milliseconds pause = {}) {
   const SaveSignal save(one_process);
   for (const int signal : signals) {
@@ -48,17 +48,17 @@ void after_signals(bool one_process, const std::vector<int>& signals, std::chron
   std::_Exit(save.asked() ? 7 : 0);
 }
 
-TEST(SaveSignal, ASecondOneOfTheUserEndsTheProcess) {
+TEST(SaveSignal, ASecondSignalOfTheUserEndsTheProcess) {
   using ::testing::ExitedWithCode;
   using ::testing::KilledBySignal;
   const std::string note = "saves after this step and stops; a second signal ends it at once";
   EXPECT_EXIT(after_signals(true, {SIGINT, SIGINT}), KilledBySignal(SIGINT), note);
   EXPECT_EXIT(after_signals(true, {SIGINT, SIGTERM}), KilledBySignal(SIGTERM), note);
   EXPECT_EXIT(after_signals(true, {SIGUSR1, SIGUSR1, SIGTERM}), ExitedWithCode(7), note)
-      << "a scheduler warns, and sends SIGTERM later";
+      << "a scheduler warns first and sends SIGTERM later";
 }
 
-TEST(SaveSignal, ALauncherMayHandOnOneTwice) {
+TEST(SaveSignal, ALauncherMayForwardASignalTwice) {
   using ::testing::ExitedWithCode;
   using ::testing::KilledBySignal;
   EXPECT_EXIT(after_signals(false, {SIGINT, SIGINT, SIGTERM}), ExitedWithCode(7), "^$");

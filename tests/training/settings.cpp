@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a trainer's main does before its first tensor.
+// The settings that a trainer's main makes before its first tensor.
 #include <gtest/gtest.h>
 
 #include "training/environment.hpp"

@@ -174,7 +174,7 @@ at::Tensor bytes(MemoryOwner owner, std::int64_t count) {
   return at::empty({count}, at::kByte);
 }
 
-/// Runs on a thread of its own, since a meter counts what its thread allocates.
+/// Runs on its own thread, since a meter counts what its thread allocates.
 void with_meter(const std::function<void()>& body) {
   install_memory_meter();
   std::thread([&] {
@@ -212,12 +212,13 @@ TEST_F(StepRecorderTest, MemoryPeaksArePerStep) {
       recorder_->step_ended(step);
     }
   });
-  EXPECT_EQ(column("memory.csv", "peak_bytes"), (Cells{"10", "110"})) << "what is alive when a step begins is in it";
+  EXPECT_EQ(column("memory.csv", "peak_bytes"), (Cells{"10", "110"}))
+      << "it includes what is alive when the step begins";
   EXPECT_EQ(column("memory.csv", "buffer_bytes"), (Cells{"0", "100"}));
   EXPECT_EQ(column("memory.csv", "live_bytes"), (Cells{"10", "10"}));
 }
 
-TEST_F(StepRecorderTest, ActivationPeaksArePerPassAndIncludeWhatAnEarlierStepLeftBehind) {
+TEST_F(StepRecorderTest, ActivationPeaksArePerPassAndIncludeLeftovers) {
   with_meter([&] {
     start({.measures_passes = true});
     const at::Tensor older = bytes(MemoryOwner::activations, 1000);
@@ -237,7 +238,7 @@ TEST_F(StepRecorderTest, ActivationPeaksArePerPassAndIncludeWhatAnEarlierStepLef
   EXPECT_EQ(column("memory.csv", "activation_peak_bytes"), Cells{"1400"});
 }
 
-TEST_F(StepRecorderTest, TheProcessPeakIsTheKernels) {
+TEST_F(StepRecorderTest, ProcessPeakComesFromTheKernel) {
   constexpr std::size_t size = std::size_t{64} << 20;
   void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
@@ -252,7 +253,7 @@ TEST_F(StepRecorderTest, TheProcessPeakIsTheKernels) {
   const auto recorded = static_cast<std::int64_t>(number("memory.csv", "process_peak_bytes", 0));
 
   EXPECT_LE(before, recorded);
-  EXPECT_LE(recorded, peak()) << "it only rises";
+  EXPECT_LE(recorded, peak()) << "the peak only rises";
 }
 
 }  // namespace

@@ -36,16 +36,16 @@ struct Updated {
     state.step = 3;
   }
   void end(double norm) {
-    end_gradients(run, 3, state, nobody, [&] { return norm; });
+    end_gradients(run, 3, state, no_observer, [&] { return norm; });
   }
 
   plumbline::Run run = load_run(testing::fixtures_path() + "/runs/quick.toml");
   std::vector<Parameter> parameters;
   TrainState state{run.train.optimizer, {}};
-  StepObserver nobody;
+  StepObserver no_observer;
 };
 
-/// Named by the error that it throws.
+/// The parameter that the error names.
 std::string first_in(const std::function<void()>& body) {
   try {
     body();
@@ -66,7 +66,7 @@ TEST(EndGradients, NamesTheFirstNonFiniteGradientAndSkipsTheUpdate) {
   EXPECT_EQ(updated.state.step, 3);
 }
 
-TEST(EndGradients, ARankWithFiniteGradientsNamesNone) {
+TEST(EndGradients, ARankWithFiniteGradientsNamesNoParameter) {
   Updated updated(1);
 
   EXPECT_THAT(first_in([&] { updated.end(infinity); }), IsEmpty());

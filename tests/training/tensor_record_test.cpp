@@ -22,7 +22,7 @@ at::Tensor tensor_of(const std::vector<double>& numbers, at::IntArrayRef shape, 
   return tensor.to(dtype);
 }
 
-// The vectors of the record format's description.
+// The vectors of docs/record-format.md.
 TEST(TensorDigest, MatchesTheDocumentedValues) {
   EXPECT_EQ(digest(tensor_of({1, 2, 3}, {3}, at::kFloat)), "e9ae472f8e0534b67486a13c09695146");
   EXPECT_EQ(digest(tensor_of({1.5}, {}, at::kFloat)), "77b3d71dc009b6ec2f49a7bfef15fa25");
@@ -31,7 +31,7 @@ TEST(TensorDigest, MatchesTheDocumentedValues) {
   EXPECT_EQ(digest(tensor_of({1, -100}, {2}, at::kLong)), "73c92bbd3a0b61aae62e86e1dd91d5d5");
 }
 
-TEST(TensorDigest, OfAViewEqualsThatOfItsCopy) {
+TEST(TensorDigest, AViewHasTheDigestOfItsCopy) {
   const at::Tensor tensor = tensor_of({1, 2, 3, 4, 5, 6}, {2, 3}, at::kFloat);
 
   EXPECT_EQ(digest(tensor.t()), digest(tensor_of({1, 4, 2, 5, 3, 6}, {3, 2}, at::kFloat)));

@@ -50,7 +50,7 @@ std::string refusal(const std::filesystem::path& path, const std::optional<std::
   return error_of<InputError>([&] { load_tokens(tokens_at(path, token_type), 65536); });
 }
 
-TEST(LoadTokens, ATextHasOneIdAByte) {
+TEST(LoadTokens, ATextHasOneIdPerByte) {
   const TemporaryFolder folder;
   const auto path = folder.file("a.txt", "Az\n\xC3\xA9");
 
@@ -83,7 +83,7 @@ TEST(LoadTokens, ReadsAFourByteRawFileIfConfigured) {
   EXPECT_THAT(ids_of(path, "uint32"), ElementsAre(7, 0x12345678));
   EXPECT_THAT(error_of<InputError>([&] { load_tokens(tokens_at(path), 65537); }),
               HasSubstr("a.bin: has no header with the width of its ids"));
-  EXPECT_EQ(load_tokens(tokens_at(path), 65536).size(), 4) << "of a model that two bytes are enough for";
+  EXPECT_EQ(load_tokens(tokens_at(path), 65536).size(), 4) << "two bytes are enough for this vocabulary";
 }
 
 TEST(LoadTokens, ARawFileMayHaveAnyExtension) {
@@ -157,8 +157,8 @@ TEST(LoadTokens, RefusesArchivesAndTables) {
   EXPECT_THAT(says("PAR1"), HasSubstr("a.bin: is a Parquet file, not a list of ids"));
 }
 
-// Small ids written wider than they are read: each is followed by ids 0.
-TEST(LoadTokens, RefusesWiderIdsOfUnsaidWidth) {
+// Small ids in a wider type than the reader assumes: a zero follows each id.
+TEST(LoadTokens, RefusesWiderIdsWithoutAGivenWidth) {
   const TemporaryFolder folder;
   std::vector<std::uint32_t> four;
   for (std::uint32_t id = 0; id < 20; ++id) four.push_back(1000 + id);
@@ -170,9 +170,9 @@ TEST(LoadTokens, RefusesWiderIdsOfUnsaidWidth) {
   EXPECT_THAT(refusal(file(testing::numbers(four))),
               HasSubstr("every second is 0, as if it holds uint32; write data.token_type = \"uint32\""));
   EXPECT_THAT(refusal(file(testing::numbers(eight))), HasSubstr("as if it holds int64; write it with numpy.save"));
-  EXPECT_EQ(load_tokens(tokens_at(file(testing::numbers(four)), "uint16"), 65536).size(), 40) << "it was said";
+  EXPECT_EQ(load_tokens(tokens_at(file(testing::numbers(four)), "uint16"), 65536).size(), 40) << "the width is given";
   EXPECT_EQ(load_tokens(tokens_at(file(testing::numbers(wide))), 65536).size(), 40);
-  EXPECT_EQ(load_tokens(tokens_at(file(std::string(80, '\0'))), 65536).size(), 40) << "nothing but zeros";
+  EXPECT_EQ(load_tokens(tokens_at(file(std::string(80, '\0'))), 65536).size(), 40) << "all zeros";
 }
 
 TEST(LoadTokens, AMegatronIndexGivesTheType) {
@@ -187,8 +187,8 @@ TEST(LoadTokens, AMegatronIndexGivesTheType) {
               ElementsAre(1, 65535, 3));
   EXPECT_THAT(ids_of(with(4, 4, testing::numbers<std::int32_t>({70000, 2, 3}), {3}), std::nullopt),
               ElementsAre(70000, 2, 3));
-  EXPECT_THAT(ids_of(folder / "a.idx", std::nullopt), ElementsAre(70000, 2, 3)) << "it stands for its .bin";
-  EXPECT_THAT(ids_of(folder / "a.*", std::nullopt), ElementsAre(70000, 2, 3)) << "the two are one";
+  EXPECT_THAT(ids_of(folder / "a.idx", std::nullopt), ElementsAre(70000, 2, 3)) << "the index names its .bin";
+  EXPECT_THAT(ids_of(folder / "a.*", std::nullopt), ElementsAre(70000, 2, 3)) << "index and .bin count once";
   EXPECT_THAT(ids_of(with(1, 1, "\xff", {1}), std::nullopt), ElementsAre(255));
   EXPECT_THAT(ids_of(with(2, 1, "\x7f", {1}), std::nullopt), ElementsAre(127));
   EXPECT_THAT(ids_of(with(3, 2, testing::numbers<std::int16_t>({32767}), {1}), std::nullopt), ElementsAre(32767));
@@ -268,7 +268,7 @@ TEST(LoadTokens, ShardsFollowOneAnotherInNameOrder) {
   DataSettings twice = tokens_at(folder / "b/9.bin");
   twice.tokens.push_back(folder / "b/*.bin");
 
-  EXPECT_THAT(ids_of(folder / "*/*.bin"), ElementsAre(1, 2, 10, 9, 90)) << "- stands before /";
+  EXPECT_THAT(ids_of(folder / "*/*.bin"), ElementsAre(1, 2, 10, 9, 90)) << "- sorts before /";
   EXPECT_THAT(all_of(load_tokens(listed, 100)), ElementsAre(9, 90, 2));
   EXPECT_THAT(error_of<InputError>([&] { load_tokens(twice, 100); }), HasSubstr("b/9.bin: data.tokens names it twice"));
   EXPECT_THAT(refusal(folder / "c*/*.bin"), HasSubstr("matches no file"));

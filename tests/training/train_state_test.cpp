@@ -117,7 +117,7 @@ TEST(TiedWeight, TwoStagesOfOneRankGetTheSum) {
 
   tied.add_uses();
 
-  EXPECT_FALSE(tied.within_a_slice()) << "an action of the list stands for their sum";
+  EXPECT_FALSE(tied.within_a_slice()) << "an action of the list adds them";
   EXPECT_THAT(numbers_of(state.parameters[0].gradient()), ElementsAre(1.25, 0));
   EXPECT_THAT(numbers_of(state.parameters[1].gradient()), ElementsAre(1.25, 0));
 }

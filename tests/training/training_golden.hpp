@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One folder of fixtures/training_golden, and the update that the optimizer's half of a step computes from its
-// gradients.
+// One folder of fixtures/training_golden, and the update that norm, clipping and optimizer compute from its gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -13,7 +13,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// fp64 sums of the same squares in different orders: roundings of 1.1e-16 of 2000 elements, in the worst case.
+/// float64 sums of the same squares in different orders: 2000 roundings of 1.1e-16 in the worst case.
 constexpr double fp64_sum_limit = 2.2e-13;
 
 std::string summary(const std::string& what, const Comparison& found) {
@@ -80,8 +80,8 @@ TEST_P(TrainingGoldens, ClippingActsInSomeStepsAndAgreesWithTorch) {
     EXPECT_EQ(coefficient, golden_.number("coefficient", step)) << "step " << step;
     const double torch = golden_.number("torch_coefficient", step);
     acting += coefficient < 1 ? 1 : 0;
-    // torch adds an epsilon of 1e-6 to norms of 2 and more here, and its fp32 norm is good to some 1e-7.
-    // Of bfloat16 gradients it rounds to bfloat16 each norm, the norm of these, and the coefficient: 2^-8 each.
+    // torch adds an epsilon of 1e-6 to norms of 2 and more here, and its fp32 norm has an error of about 1e-7.
+    // For bfloat16 gradients it rounds each norm, the total norm and the coefficient to bfloat16: 2^-8 each.
     const double limit = golden_.dtype() == at::kBFloat16 ? 3 * 0x1p-8 : 2e-6;
     EXPECT_LE(std::abs(torch - coefficient), limit * coefficient) << "step " << step;
   }
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
                                            "adamw_bfloat16", "sgd_bfloat16", "adamw_mixed", "sgd_mixed"),
                          [](const auto& given) { return std::string(given.param); });
 
-/// Each must exceed the limits of the tests above, also on another code path.
+/// Each must exceed the limits of the tests above, even on another code path.
 struct Planted {
   const char* name;
   const char* golden;

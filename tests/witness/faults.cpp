@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults in code that reference and pipeline share: their records stay equal, so only the cross-check can find them
-// (python/README.md lists each with what finds it). Linked into a reference of the tests alone: the linker's --wrap
-// puts these functions before its own. The environment variable PLUMBLINE_SHARED_FAULT names the fault.
+// Faults in code that reference and pipeline share. Their records stay equal, so only the cross-check can find them
+// (python/README.md lists each fault and the run and check that find it). Linked only into a reference for tests: the
+// linker's --wrap puts these functions in front of the reference's own. PLUMBLINE_SHARED_FAULT names the fault.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/abs.h>
 

@@ -13,24 +13,24 @@
 namespace plumbline {
 namespace {
 
-const std::string header =
+const std::string header_line =
     "step,loss,evaluation_loss,gradient_norm,clip_coefficient,learning_rate,tokens,epochs,seconds,tokens_per_second,"
     "waited_seconds,saving_seconds,tflops_per_device,flops_utilization\n";
 
 /// The header, and the rows of steps before `first`.
 std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
-  if (first == 0 || !path_exists(path)) return header;
+  if (first == 0 || !path_exists(path)) return header_line;
   std::istringstream lines(read_file(path, most_by_program));
   std::string kept, line;
   std::getline(lines, line);
-  if (line + "\n" != header) {
+  if (line + "\n" != header_line) {
     throw InputError(path.string() + ": is not a metrics file of this kind; move it away, or use another folder");
   }
   while (std::getline(lines, line)) {
     const auto step = parse_integer(line.substr(0, line.find(',')));
     if (step && *step < first) kept += line + "\n";
   }
-  return header + kept;
+  return header_line + kept;
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ void explain_out_of_memory(const std::string& plan, const std::function<void()>&
 /// For a run on GPUs, selects the first visible one; otherwise does nothing.
 void use_first_gpu(Run& run);
 
-/// Sets this thread's device and checks its memory for `owner`. Throws SystemError, RunError.
+/// For a run on GPUs, sets this thread's device and checks its memory for `owner`; otherwise does nothing. Throws
+/// SystemError, RunError.
 void prepare_device(const Run& run, const MemoryPlan& need, const std::string& owner);
 
 }  // namespace plumbline

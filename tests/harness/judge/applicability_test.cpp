@@ -17,8 +17,8 @@
 namespace plumbline::testing {
 namespace {
 
-/// Layers of each stage under `uniform`: evenly, extra ones to the earliest; with more stages than layers, to stages 1
-/// ... L.
+/// Layers of each stage under `uniform`: evenly distributed, extra ones to the first stages; with more stages than
+/// layers, one each to stages 1 ... L.
 std::vector<std::int64_t> uniform(std::int64_t layers, std::int64_t stages) {
   std::vector<std::int64_t> balance(static_cast<std::size_t>(stages), 0);
   if (stages > layers) {
@@ -48,7 +48,7 @@ Manifest manifest_of(const CellPlan& plan, const std::map<std::string, std::int6
   return manifest;
 }
 
-TEST(Applicability, UnderTwoSchedulesOfTheDefaultSweepIsAsCountedByHand) {
+TEST(Applicability, MatchesAHandCountForTwoSchedulesOfTheDefaultSweep) {
   auto plan = make_plan(read_sweep_file(std::filesystem::path(fixtures_path()) / "sweeps" / "default.toml"));
   std::erase_if(plan.cells,
                 [](const auto& cell) { return cell.plan.schedule != "afab" && cell.plan.schedule != "1f1b"; });
@@ -66,19 +66,18 @@ TEST(Applicability, UnderTwoSchedulesOfTheDefaultSweepIsAsCountedByHand) {
     }
   }
 
-  // 64 cases of the matrix, 8 with a balance, 2 of equal lengths, 1 of large state, 1 of given weights, 3 that are
-  // resumed.
+  // 64 cases of the matrix, 8 with a balance, 2 of equal lengths, 1 of large state, 1 with given weights, 3 resumed.
   EXPECT_EQ(plan.cells.size(), 79U);
-  // Untied: half of the matrix, 4 with a balance, that of large state, 2 that are resumed. Tied on one stage: in the
-  // matrix at P = 1 (2 optimizers, 2 schedules).
+  // Untied: half of the matrix, 4 with a balance, the one of large state, 2 resumed. Tied on one stage: in the matrix
+  // at P = 1 (2 optimizers, 2 schedules).
   EXPECT_EQ(not_applying["tied_weights"], 64 / 2 + 4 + 1 + 2 + 4);
   EXPECT_EQ(not_applying["repeatability"], 79 - 4);
   EXPECT_EQ(not_applying["resume"], 79 - 3);
   EXPECT_EQ(not_applying["replicas"], 79);
-  EXPECT_EQ(not_applying.size(), 4U) << "every other check applies in every cell";
+  EXPECT_EQ(not_applying.size(), 4U) << "every other check applies in every case";
 }
 
-/// Of one pipeline that began with step 0, with several microbatches and a layer in each stage.
+/// One pipeline that starts at step 0, with several microbatches and a layer in each stage.
 Manifest plain_manifest() {
   Manifest manifest;
   manifest.microbatches = 4;
@@ -86,13 +85,12 @@ Manifest plain_manifest() {
   return manifest;
 }
 
-// What was asked for decides, whatever the candidate did in its place: else a candidate could ask itself out of a
-// check.
+// The request decides, not what the candidate did instead. Otherwise a candidate could disable a check.
 TEST(Applicability, FollowsFromTheRequestBeforeTheCandidate) {
-  CellPlan asked;
-  asked.request.emplace();
-  asked.request->first_step = 2;
-  EXPECT_FALSE(not_applicable("resume", asked, plain_manifest()));
+  CellPlan requested;
+  requested.request.emplace();
+  requested.request->first_step = 2;
+  EXPECT_FALSE(not_applicable("resume", requested, plain_manifest()));
 }
 
 TEST(Applicability, FollowsFromTheCandidateWithoutARequest) {
@@ -106,7 +104,7 @@ TEST(Applicability, FollowsFromTheCandidateWithoutARequest) {
   }
 }
 
-TEST(Applicability, AsksForTheFirstStepToBeAnotherThanTheFirstOfAll) {
+TEST(Applicability, OfResumeNeedsALaterFirstStep) {
   CellPlan plan;
   plan.request.emplace();
   plan.request->first_step = 0;
@@ -123,7 +121,7 @@ TEST(Applicability, OfReplicasNeedsASecondPipeline) {
   EXPECT_FALSE(not_applicable("replicas", {}, manifest));
 }
 
-TEST(Requirements, OfOwnRecordsAndOfOthers) {
+TEST(Requirements, DifferForOurRecordsAndExternalOnes) {
   CellPlan all, one;
   one.checks = {"loss"};
   const auto of = [](const CellPlan& plan, const std::string& check, bool own = true) {
@@ -132,9 +130,9 @@ TEST(Requirements, OfOwnRecordsAndOfOthers) {
 
   EXPECT_TRUE(of(one, "loss"));
   EXPECT_FALSE(of(one, "data"));
-  EXPECT_TRUE(of(one, "completion")) << "whatever was asked for";
+  EXPECT_TRUE(of(one, "completion")) << "whatever was requested";
   for (const std::string& claim : claims_of_every_case())
-    EXPECT_TRUE(of(all, claim, false)) << claim << ", whoever wrote the records";
+    EXPECT_TRUE(of(all, claim, false)) << claim << ", for records of any trainer";
   EXPECT_TRUE(of(all, "memory"));
   EXPECT_FALSE(of(all, "memory", false));
 }
@@ -145,7 +143,7 @@ TEST(Requirements, AnUnknownCheckNamesTheNearestOrAll) {
               ::testing::HasSubstr("the checks are as_asked, completion"));
 }
 
-TEST(TiedWeights, ApplyToTwoStagesOfOneRankAndNotToOneStageOfSeveral) {
+TEST(TiedWeights, ApplyToTwoStagesOfOneRankButNotToOneStage) {
   Manifest manifest;
   manifest.tied = {{"lm_head.weight", "model.embed_tokens.weight"}};
   manifest.stages = {{0, 0, {"embed_tokens"}}, {1, 1, {"layers.0"}}, {2, 0, {"norm", "lm_head"}}};

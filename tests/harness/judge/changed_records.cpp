@@ -52,7 +52,7 @@ struct CsvFile {
     for (std::string cell; std::getline(stream, cell, at);) cells.push_back(cell);
     return cells;
   }
-  /// The column's index; a column that the table lacks is added.
+  /// The column's index; adds a missing column.
   std::size_t column(const std::string& name) {
     const auto at = std::ranges::find(rows[0], name) - rows[0].begin();
     if (at == std::ssize(rows[0]))
@@ -61,7 +61,7 @@ struct CsvFile {
   }
 
   fs::path path;
-  std::vector<Words> rows;  ///< the header first
+  std::vector<Words> rows;  ///< first the header
 };
 
 /// "column=one|other", "column=beginning*", "column!=value".
@@ -75,7 +75,7 @@ bool fits(CsvFile& file, const Words& row, const std::string& condition) {
          });
 }
 
-/// Gives the row the digest of the row that differs from it in the columns of "column=value" alone.
+/// Gives the row the digest of the row that differs from it only in the columns of "column=value".
 void copy_bits(CsvFile& file, Words& row, const std::string& difference) {
   const std::size_t equal = difference.find('='), other = file.column(difference.substr(0, equal));
   for (const Words& each : file.rows) {
@@ -87,8 +87,8 @@ void copy_bits(CsvFile& file, Words& row, const std::string& difference) {
   }
 }
 
-/// "like=step=0" takes the digest of another row; "column=value", "column+=number", "column*=number". Values: "other"
-/// is a digest that no row has, "zeros" that of zeros of the row's dtype and shape, "rehashed" the hash of the digest.
+/// "like=step=0" copies the digest of another row; "column=value", "column+=number", "column*=number". Values: "other"
+/// is a digest that no row has, "zeros" the digest of zeros, "rehashed" the hash of the digest.
 void change_cell(CsvFile& file, Words& row, const std::string& change) {
   const auto equal = change.find('=');
   const char sign = change[equal - 1];
@@ -114,8 +114,8 @@ void change_cell(CsvFile& file, Words& row, const std::string& change) {
   }
 }
 
-/// "[rank-1/]table conditions: changes"; changes are of cells, or "remove", "copy" (before what changes the copy), and
-/// "to=rank-0".
+/// "[rank-1/]table conditions: changes"; changes are those of cells, or "remove", "copy" (before changes to the copy),
+/// and "to=rank-0".
 std::size_t change_rows(const fs::path& record, const Words& words) {
   const auto colon = std::ranges::find_if(words, [](const auto& word) { return word.ends_with(':'); });
   Words conditions(words.begin(), colon + 1);
@@ -175,8 +175,8 @@ void change_json(const fs::path& file, const std::string& change) {
   write_json(file, json);
 }
 
-/// "schedule none", "schedule afab 2 4", "schedule 1f1b 2 5 messages", "schedule 0F0,0B0/1F0,1B0": also the manifest's
-/// digest.
+/// "schedule none", "schedule afab 2 4", "schedule 1f1b 2 5 messages", "schedule 0F0,0B0/1F0,1B0": also updates the
+/// manifest's digest.
 void change_schedule(const fs::path& record, const Words& words) {
   std::string csv;
   if (words.size() > 3) {
@@ -253,14 +253,14 @@ void change_plan(CellPlan& plan, const Json& json) {
   }
 }
 
-/// Paths that begin with "./" are in `folder`.
+/// Replaces "./" by `folder` in paths.
 void change_request(std::optional<Request>& request, std::string change, const fs::path& folder) {
   if (const auto at = change.find("\"./"); at != std::string::npos) change.replace(at + 1, 1, folder.string());
   if (!request) request.emplace();
   request = request_from_json(changed(to_json(*request), change), "request.json");
 }
 
-/// What a check says, in lines; with `figures`, all of its numbers.
+/// A check's result as lines; with `figures`, all of its numbers.
 std::string text_of(const CheckResult& check, bool figures) {
   const bool optional = check.outcome == Outcome::incomplete && !check.required;
   std::string text = to_text(check.outcome) + (optional ? " (not required): " : ": ") + reason_words(check);
@@ -297,7 +297,7 @@ CellVerdict judge_files(const SampleCell& cell) {
   return judge_cell(cell.plan, cell.folder / "reference", cell.folder / "candidate", again);
 }
 
-/// What each check says of unchanged records.
+/// The result of each check for unchanged records.
 const Words& unchanged(const std::string& start) {
   static std::map<std::string, Words> all;
   Words& texts = all[start];
@@ -345,21 +345,21 @@ std::string verdict_of_changes(const std::string& changes) {
   std::string text = verdict.holds ? "holds" : verdict.incomplete() ? "incomplete" : "does not hold";
   if (verdict.first_divergence) text += ", first " + place_of(*verdict.first_divergence);
   if (std::ranges::find(all, "report") != all.end()) text = comparison_text(verdict) + text;
-  const bool figures = all.empty();         // of records as they are
-  std::map<std::string, std::string> told;  // checks by what they say
+  const bool figures = all.empty();                  // for unchanged records
+  std::map<std::string, std::string> names_by_text;  // names of checks by their text
   Words order;
   for (std::size_t i = 0; i < verdict.checks.size(); ++i) {
-    const std::string said = text_of(verdict.checks[i], figures);
-    if (!figures && said == unchanged(start).at(i)) continue;
-    std::string& names = told[said];
-    if (names.empty()) order.push_back(said);
+    const std::string answer = text_of(verdict.checks[i], figures);
+    if (!figures && answer == unchanged(start).at(i)) continue;
+    std::string& names = names_by_text[answer];
+    if (names.empty()) order.push_back(answer);
     names += (names.empty() ? "" : ", ") + verdict.checks[i].name;
   }
   const std::string words = verdict.first_divergence.value_or(Finding{}).words;
   if (verdict.first_divergence &&
-      std::ranges::none_of(order, [&](const auto& said) { return said.find(words) != std::string::npos; }))
+      std::ranges::none_of(order, [&](const auto& answer) { return answer.find(words) != std::string::npos; }))
     text += "\n" + words;
-  for (const auto& said : order) text += "\n" + told.at(said) + " " + said;
+  for (const auto& answer : order) text += "\n" + names_by_text.at(answer) + " " + answer;
   return in_folder(cell->folder, text);
 }
 

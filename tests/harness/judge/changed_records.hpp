@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of two records and their plan, as the cases of tests/approved/verdicts write them (its README explains them).
+// Changes to two records and their plan, in the notation of the cases of tests/approved/verdicts (see its README).
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ TEST(CheckResultBuilder, KeepsTheEarliestDivergenceInAnyOrderOfFinding) {
   EXPECT_THAT(judged.result.reason, HasSubstr("3 differences in all; in that step: early, next)"));
 }
 
-TEST(CheckResultBuilder, TakesAPartsDivergencesAmongItsOwn) {
+TEST(CheckResultBuilder, MergesTheDivergencesOfAPart) {
   for (const bool part_is_earlier : {false, true}) {
     CheckResultBuilder whole("memory", "memory", "exact"), part("memory", "memory", "exact");
     whole.diverge(at_gradient(part_is_earlier ? 1 : 0, 0, 0), item("own"));
@@ -70,7 +70,7 @@ TEST(CheckResultBuilder, CountsComparedAndInspectedSeparately) {
 
   const auto result = builder.conclude("", {{"losses", 5}, {"sums", 5}}).result;
 
-  EXPECT_EQ(result.outcome, Outcome::holds) << "a floor is of both";
+  EXPECT_EQ(result.outcome, Outcome::holds) << "a minimum counts both";
   EXPECT_EQ(result.compared, (Counts{{"losses", 3}, {"sums", 1}}));
   EXPECT_EQ(result.inspected, (Counts{{"losses", 2}, {"sums", 4}}));
 }
@@ -104,7 +104,7 @@ TEST(CheckResultBuilder, OneDifferenceKeepsItsWords) {
   EXPECT_EQ(result.limit, "0 ULP");
 }
 
-TEST(CheckResultBuilder, OnlyItemsOfTheEarliestStepAreNamedOnceEach) {
+TEST(CheckResultBuilder, NamesItemsOfTheEarliestStepOnceEach) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   builder.diverge(at_gradient(2, 0, 0), item("late"));
   for (std::int64_t i = 0; i < 10; ++i) builder.diverge(at_gradient(1, -i, 0), item("g" + std::to_string(i)));
@@ -115,14 +115,14 @@ TEST(CheckResultBuilder, OnlyItemsOfTheEarliestStepAreNamedOnceEach) {
             "g0 differs (13 differences in all; in that step: g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)");
 }
 
-TEST(CheckResultBuilder, EightItemsAreAllNamed) {
+TEST(CheckResultBuilder, NamesUpToEightItems) {
   CheckResultBuilder builder("gradients", "R3", "0 ULP");
   for (std::int64_t i = 0; i < 8; ++i) builder.diverge(at_gradient(1, -i, 0), item("g" + std::to_string(i)));
 
   EXPECT_THAT(builder.conclude("", {}).result.reason, ::testing::EndsWith("g6, g7)"));
 }
 
-TEST(CheckResultBuilder, AFindingWithoutWordsGetsTheSentenceOfItsParts) {
+TEST(CheckResultBuilder, MakesASentenceForAFindingWithoutWords) {
   CheckResultBuilder builder("memory", "memory", "exact");
   builder.diverge(off_path(3, OffPath::activation_peak, 1),
                   {.step = 3, .rank = 1, .item = "live_bytes", .why = "too many"});
@@ -135,7 +135,7 @@ TEST(CheckResultBuilder, AFindingWithoutWordsGetsTheSentenceOfItsParts) {
   EXPECT_EQ(judged.point, off_path(3, OffPath::activation_peak, 1));
 }
 
-TEST(CheckResultBuilder, TakesAPartsCountsAndWords) {
+TEST(CheckResultBuilder, MergesCountsAndReasonOfAPart) {
   CheckResultBuilder whole("memory", "memory", "exact"), part("memory", "memory", "exact");
   whole.compare("rows", 2);
   part.compare("rows", 3);
@@ -144,7 +144,7 @@ TEST(CheckResultBuilder, TakesAPartsCountsAndWords) {
   part.leave_out("that");
   part.predicted_peaks({7, 8});
   whole.absorb(std::move(part));
-  whole.absorb(CheckResultBuilder("memory", "memory", "exact"));  // without peaks: the first's stay
+  whole.absorb(CheckResultBuilder("memory", "memory", "exact"));  // has no peaks, so the first's stay
 
   const auto result = whole.conclude("well", {}).result;
 
@@ -156,7 +156,7 @@ TEST(CheckResultBuilder, TakesAPartsCountsAndWords) {
   EXPECT_EQ(result.measured, "no difference");
 }
 
-TEST(CheckResultBuilder, OfTwoDifferencesAtOnePlaceTheFirstStaysAndBothAreNamed) {
+TEST(CheckResultBuilder, KeepsTheFirstOfTwoDifferencesInOnePlaceAndNamesBoth) {
   CheckResultBuilder whole("memory", "memory", "exact"), part("memory", "memory", "exact");
   whole.diverge(at_norm(0), item("own"));
   part.diverge(at_norm(0), item("of the part"));
@@ -168,7 +168,7 @@ TEST(CheckResultBuilder, OfTwoDifferencesAtOnePlaceTheFirstStaysAndBothAreNamed)
   EXPECT_THAT(result.reason, HasSubstr("in that step: own, of the part"));
 }
 
-TEST(CheckResultBuilder, EachFloorThatIsMissedIsADifference) {
+TEST(CheckResultBuilder, EachMissedMinimumIsADifference) {
   CheckResultBuilder builder("loss", "R1", "0 ULP");
   builder.compare("a", 5);
   builder.compare("b", 1);
@@ -191,7 +191,7 @@ TEST(CheckResultBuilder, AllRevealingKindsMustExist) {
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_THAT(result.reason, HasSubstr("0 second"));
-  EXPECT_EQ(result.measured, "") << "nothing was shown";
+  EXPECT_EQ(result.measured, "") << "nothing was compared";
 }
 
 ComparedValue measured(const std::string& name, double error, double limit) {
@@ -210,7 +210,7 @@ TEST(CheckResultBuilder, ReportsTheMeasuredValueNearestToItsLimit) {
   EXPECT_EQ(result.margin, 0.5);
   EXPECT_EQ(result.measured, "0.5 at nearest");
   EXPECT_THAT(result.reason, ::testing::StartsWith("well; nearest to its limit of 3: "));
-  EXPECT_THAT(result.reason, ::testing::Not(HasSubstr("WARNING"))) << "a margin of one half is not yet warned of";
+  EXPECT_THAT(result.reason, ::testing::Not(HasSubstr("WARNING"))) << "a margin of one half gives no warning";
 }
 
 TEST(CheckResultBuilder, MarginsAboveOneHalfWarnAndNanIsTheLargest) {

@@ -19,7 +19,7 @@ namespace {
 
 using namespace judging;
 
-/// Changes of the reference (r), the candidate (c) and both (b), a line each.
+/// Changes to the reference (r), the candidate (c) and both (b), one on each line.
 struct Changes {
   explicit Changes(const std::string& input) {
     std::istringstream lines(input);
@@ -31,7 +31,7 @@ struct Changes {
   std::string reference, candidate;
 };
 
-/// With the changes of reference and candidate exchanged: as many lines, and a single one has its values exchanged.
+/// Expects as many lines after swapping the changes of both records; a single line must have its values swapped.
 void expect_mirrored(const std::string& answer, const std::string& exchanged) {
   static const std::regex values("^(.* is )(.*)( in the reference and )(.*)( in the candidate.*)$");
   EXPECT_EQ(std::ranges::count(exchanged, '\n'), std::ranges::count(answer, '\n')) << exchanged;
@@ -41,7 +41,7 @@ void expect_mirrored(const std::string& answer, const std::string& exchanged) {
   }
 }
 
-/// Why they cannot be compared, a line each.
+/// Why they cannot be compared, one reason on each line.
 std::string answer_of(const Record& reference, const Record& candidate) {
   std::string words;
   for (const auto& why : why_not_comparable(reference, candidate)) words += (words.empty() ? "" : "\n") + why;

@@ -8,7 +8,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// Each before the next, as docs/exactness.md has it.
+/// Each before the next, as in docs/exactness.md.
 const std::vector<ExecutionPoint> in_order = {
     at_structure(Structure::reference_ended),
     at_structure(Structure::candidate_ended),
@@ -56,7 +56,7 @@ const std::vector<ExecutionPoint> in_order = {
     at_the_end(),
 };
 
-TEST(ExecutionOrder, IsThatInWhichOneDeviceComputes) {
+TEST(ExecutionOrder, IsTheOrderOfOneDevice) {
   for (std::size_t i = 1; i < in_order.size(); ++i) EXPECT_LT(in_order[i - 1], in_order[i]) << i;
 }
 

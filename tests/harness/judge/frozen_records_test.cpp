@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of earlier commits, which must remain readable with the same verdict.
+// Records of earlier commits must remain readable, with the same verdict.
 #include <gmock/gmock.h>
 
 #include "harness/commands/compare.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 const std::filesystem::path frozen = std::filesystem::path(source_path()) / "tests/frozen_records";
 
-TEST(FrozenRecords, OurOwnHold) {
+TEST(FrozenRecords, OurRecordsHold) {
   const auto verdict = compare_records(frozen / "reference", frozen / "pipeline", std::nullopt);
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
@@ -19,7 +19,7 @@ TEST(FrozenRecords, OurOwnHold) {
   EXPECT_EQ(result_of(verdict, "conformance").outcome, Outcome::holds);
 }
 
-TEST(FrozenRecords, ThoseOfAnotherWriterHold) {
+TEST(FrozenRecords, ExternalRecordsHold) {
   const auto verdict = compare_records(frozen / "external-reference", frozen / "external", std::nullopt);
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);

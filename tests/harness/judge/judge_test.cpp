@@ -13,17 +13,17 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
+TEST(Judge, RunsEachCheckOnceInTheTablesOrder) {
   SyntheticCell cell;
 
   const CellVerdict verdict = cell.judge();
 
   std::vector<std::string> names;
   for (const auto& check : verdict.checks) names.push_back(check.name);
-  EXPECT_EQ(names, check_names());  // which docs/checks.md lists: the test docs compares them
+  EXPECT_EQ(names, check_names());  // the test docs compares these names with docs/checks.md
 }
 
-TEST(Judge, NotApplicableFollowsFromPlanAndManifestAlone) {
+TEST(Judge, NotApplicableDependsOnlyOnPlanAndManifest) {
   CellPlan plan;
   Manifest manifest;
   manifest.device = "cpu";
@@ -61,7 +61,7 @@ TEST(Judge, TheVerdictNamesItsCase) {
   EXPECT_EQ(verdict.versions, (Json{{"libtorch", "9"}, {"device", "cpu"}, {"transport", "mpi"}}));
 }
 
-TEST(Judge, WithoutAPlanTheCandidatesManifestCounts) {
+TEST(Judge, UsesTheCandidatesManifestWithoutAPlan) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   cell.candidate.manifest.erase("transport");
@@ -80,7 +80,7 @@ TEST(Judge, ActionsMayBeInAnyOrderOfRows) {
   EXPECT_TRUE(cell.judge().holds);
 }
 
-TEST(Judge, AnEmptyStageBeforeTheFirstUnitHandsNothingOn) {
+TEST(Judge, AnEmptyStageBeforeTheFirstUnitHasNoBoundary) {
   SyntheticCell cell({.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}}});
   cell.candidate.erase(&RankRecord::boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
 

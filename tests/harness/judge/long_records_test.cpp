@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record is judged in one pass: each row is read once, and memory does not depend on the number of steps.
+// A record is judged in one pass: each row is read once, and memory use does not depend on the number of steps.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace {
 
 using judging::RecordReading;
 
-/// What a child process tells of one builder.
-struct Told {
+/// What a child process measured while it judged.
+struct Measured {
   bool holds = false;
   std::int64_t peak_kib = 0;  ///< VmHWM of the process
   double seconds = 0;
@@ -43,8 +43,8 @@ std::vector<std::string> checks_that_hold(RecordLevel level) {
   return checks;
 }
 
-Told judge_in_this_process(RecordLevel level, const std::filesystem::path& reference,
-                           const std::filesystem::path& candidate) {
+Measured judge_in_this_process(RecordLevel level, const std::filesystem::path& reference,
+                               const std::filesystem::path& candidate) {
   const auto begin = std::chrono::steady_clock::now();
   RecordReading one(reference), other(candidate);
   const CellVerdict verdict = judging::judge_records({}, one, other, nullptr).verdict;
@@ -57,45 +57,45 @@ Told judge_in_this_process(RecordLevel level, const std::filesystem::path& refer
   return {true, peak_kib(), seconds.count(), one.rows_parsed(), other.rows_parsed()};
 }
 
-/// In a process of its own, whose peak is that of the builder and not of what made the records.
-Told judge(RecordLevel level, const std::filesystem::path& reference, const std::filesystem::path& candidate) {
+/// Runs in its own process, whose peak memory does not include that of writing the records.
+Measured judge(RecordLevel level, const std::filesystem::path& reference, const std::filesystem::path& candidate) {
   int pipe[2];
   if (::pipe(pipe) != 0) throw std::runtime_error("no pipe");
   const pid_t child = ::fork();
   if (child == 0) {
-    const Told told = judge_in_this_process(level, reference, candidate);
-    ::_exit(::write(pipe[1], &told, sizeof told) == static_cast<ssize_t>(sizeof told) ? 0 : 1);
+    const Measured measured = judge_in_this_process(level, reference, candidate);
+    ::_exit(::write(pipe[1], &measured, sizeof measured) == static_cast<ssize_t>(sizeof measured) ? 0 : 1);
   }
   ::close(pipe[1]);
-  Told told;
-  if (::read(pipe[0], &told, sizeof told) != static_cast<ssize_t>(sizeof told))
-    ADD_FAILURE() << "the child told nothing";
+  Measured measured;
+  if (::read(pipe[0], &measured, sizeof measured) != static_cast<ssize_t>(sizeof measured))
+    ADD_FAILURE() << "the child reported nothing";
   ::close(pipe[0]);
   ::waitpid(child, nullptr, 0);
-  return told;
+  return measured;
 }
 
 void expect_each_row_once(std::int64_t parsed, const RowsOfRun& rows, std::int64_t steps) {
   EXPECT_EQ(parsed, rows.of_no_step + rows.of_start + steps * rows.each_step);
 }
 
-/// A reference and a pipeline's record of it, written before any is judged: each child's peak counts what this process
-/// held when it was forked.
+/// A reference and a pipeline's record, both written before any is judged, since a child's peak includes the memory of
+/// this process at the time of the fork.
 struct WrittenRun {
   explicit WrittenRun(const LongRun& run)
       : run(run),
         reference(write_long_reference(run, folder / "reference")),
         candidate(write_long_pipeline(run, folder / "candidate")) {}
 
-  Told judged() const {
-    const Told told = judge(run.level, folder / "reference", folder / "candidate");
-    EXPECT_TRUE(told.holds);
-    expect_each_row_once(told.reference, reference, run.steps);
-    expect_each_row_once(told.candidate, candidate, run.steps);
+  Measured judged() const {
+    const Measured measured = judge(run.level, folder / "reference", folder / "candidate");
+    EXPECT_TRUE(measured.holds);
+    expect_each_row_once(measured.reference, reference, run.steps);
+    expect_each_row_once(measured.candidate, candidate, run.steps);
     std::cout << run.steps << " steps, " << run.ranks << " ranks, " << run.microbatches
-              << " microbatches: " << told.reference + told.candidate << " rows in " << told.seconds << " s, peak "
-              << told.peak_kib << " KiB\n";
-    return told;
+              << " microbatches: " << measured.reference + measured.candidate << " rows in " << measured.seconds
+              << " s, peak " << measured.peak_kib << " KiB\n";
+    return measured;
   }
 
   LongRun run;
@@ -103,24 +103,24 @@ struct WrittenRun {
   RowsOfRun reference, candidate;
 };
 
-/// The same run of so many and of four times as many steps.
+/// The same run with one and with four times the number of steps.
 void expect_one_pass_and_no_growth(LongRun run) {
   const WrittenRun some(run);
   run.steps *= 4;
   const WrittenRun many(run);
   const std::int64_t peak_kib = some.judged().peak_kib, peak_of_many_kib = many.judged().peak_kib;
 
-#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed, so as to see who still uses it
-  // What an allocator leaves unused differs a little from run to run.
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed memory to detect later use
+  // An allocator's unused memory differs a little from run to run.
   EXPECT_LE(peak_of_many_kib, peak_kib + peak_kib / 10);
 #endif
 }
 
-TEST(LongRecords, AreJudgedInOnePassAndInMemoryThatDoesNotGrowWithTheSteps) {
+TEST(LongRecords, AreJudgedInOnePassWithMemoryIndependentOfTheSteps) {
   expect_one_pass_and_no_growth({.steps = 500});
 }
 
-TEST(LongRecords, OfEveryTensorAndBoundaryToo) {
+TEST(LongRecords, AreJudgedAlikeWithEveryTensorAndBoundary) {
   expect_one_pass_and_no_growth({.steps = 50, .microbatches = 16, .level = RecordLevel::full});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records with only a manifest, which alone decides comparability.
+// Records with only a manifest, which decides whether they can be compared.
 #pragma once
 
 #include "record/manifest.hpp"
@@ -26,7 +26,7 @@ inline Record candidate_manifest(const Json& patch = Json::object()) {
   return manifest_with(plain, patch);
 }
 
-/// Of an external trainer.
+/// A manifest of an external trainer.
 inline Json of_external(Json patch = Json::object()) {
   patch["role"] = "external";
   return patch;

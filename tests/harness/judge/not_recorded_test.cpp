@@ -17,7 +17,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-TEST(NotRecorded, IsInTitleAndSummaryOfThePage) {
+TEST(NotRecorded, AppearsInThePagesTitleAndSummary) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";
   cell.candidate.manifest["not_recorded"].push_back({{"what", "sends"}, {"why", "a hook failed"}});
@@ -30,7 +30,7 @@ TEST(NotRecorded, IsInTitleAndSummaryOfThePage) {
   EXPECT_THAT(read_file(cell.folder / "page" / "summary.md"), HasSubstr("Holds, but sends"));
 }
 
-TEST(NotRecorded, EveryKindThatACheckNamesIsOneOfTheFormats) {
+TEST(NotRecorded, ChecksNameOnlyKindsOfTheFormat) {
   for (const auto& check : judging::all_checks()) {
     for (const auto* list : {&check.needs, &check.needs_of_reference, &check.compares_without}) {
       for (const auto& kind : *list) EXPECT_THAT(kinds_of_rows(), Contains(kind)) << check.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// compare, of the places of a mesh; tests/approved/verdicts/replicas.txt and places.txt have the verdicts.
+// compare on the places of a mesh; tests/approved/verdicts/replicas.txt and places.txt have the verdicts.
 #include <gmock/gmock.h>
 
 #include "harness/commands/compare.hpp"
@@ -63,7 +63,7 @@ TEST_F(ComparedPlaces, AreRefusedIfOneIsMissingTruncatedOrOfOtherPlacements) {
   }
   fs::remove(candidate_ / "replica-0/rank-0/steps.csv");
   EXPECT_THAT(refusal(), HasSubstr(" is in parts (tp: Shard(dim=0)) in the reference and in parts (tp: Shard(dim=1))"))
-      << "before a table is read";
+      << "refused before a table is read";
 }
 
 TEST_F(ComparedPlaces, OneIsNamedByItsCoordinates) {

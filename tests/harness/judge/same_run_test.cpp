@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which records are of the same run, of a calibration's training, and by the same kernels.
+// Which records are of the same run, which of a calibration's training, and which used the same kernels.
 #include <gmock/gmock.h>
 
 #include "harness/judge/comparability.hpp"
@@ -52,13 +52,13 @@ TEST_F(SameRun, EqualRunIdsAreOneRun) {
   EXPECT_THAT(why(), ElementsAre("both records are of the same run (run id id): give two different runs"));
 }
 
-TEST_F(SameRun, TablesOfOneRankThatAreBothEqualAreCopies) {
+TEST_F(SameRun, TwoEqualTablesOfOneRankShowACopy) {
   put_both(1, "steps.csv", "step\n1\n");
-  EXPECT_THAT(why(), IsEmpty()) << "steps alone may agree: of a summary they hold no times";
+  EXPECT_THAT(why(), IsEmpty()) << "equal steps are not enough: at level summary they have no times";
   put_both(1, "actions.csv", "step\n1\n");
   EXPECT_THAT(why(), ElementsAre(copy_of_rank_1_));
   put(other_, 1, "steps.csv", "step\n2\n");
-  EXPECT_THAT(why(), IsEmpty()) << "actions alone";
+  EXPECT_THAT(why(), IsEmpty()) << "equal actions are not enough";
 }
 
 TEST_F(SameRun, EmptyTablesShowNothing) {
@@ -77,7 +77,7 @@ TEST_F(SameRun, MissingTablesShowNothing) {
   EXPECT_THAT(why(), IsEmpty());
 }
 
-TEST_F(SameRun, ADifferenceFarDownATableIsOne) {
+TEST_F(SameRun, FindsADifferenceFarDownATable) {
   put_both(1, "steps.csv", "step\n1\n");
   const std::string rows = "step\n" + std::string(std::size_t{3} << 16, '1') + "\n";
   put_both(1, "actions.csv", rows + "2\n");
@@ -122,7 +122,7 @@ TEST(CalibratedTraining, HasTheRatesOfTheSameSteps) {
   EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.5, 0.25}, 3)), IsEmpty());
   EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.5, 0.75}, 3)),
               ElementsAre("learning rate of step 4 is 0.25 in the calibration and 0.75 in the reference"));
-  EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.25}, 4)), IsEmpty()) << "of step 4 both";
+  EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.25}, 4)), IsEmpty()) << "both are of step 4";
   EXPECT_THAT(why_other_rates(with_rates({0.5}, 3), with_rates({{}}, 3)),
               ElementsAre("learning rate of step 3 is 0.5 in the calibration and nan in the reference"));
   EXPECT_THAT(why_other_rates(with_rates({{}}, 3), with_rates({{}}, 3)), IsEmpty());
@@ -157,10 +157,10 @@ TEST(OtherKernelsOf, AnotherDeviceAreReported) {
 }
 
 TEST(OtherKernelsOf, AnUnknownMachineAreNotReported) {
-  const Manifest told = reference_manifest({{"machine", {{"cpu_vendor", "a"}}}}).manifest;
+  const Manifest known = reference_manifest({{"machine", {{"cpu_vendor", "a"}}}}).manifest;
   for (const Json& patch : {Json::object(), Json{{"machine", Json::object()}}}) {
-    EXPECT_EQ(why_other_kernels(told, reference_manifest(patch).manifest), std::nullopt);
-    EXPECT_EQ(why_other_kernels(reference_manifest(patch).manifest, told), std::nullopt);
+    EXPECT_EQ(why_other_kernels(known, reference_manifest(patch).manifest), std::nullopt);
+    EXPECT_EQ(why_other_kernels(reference_manifest(patch).manifest, known), std::nullopt);
   }
   const Json environment = {{"environment", {{"MKL_CBWR", "b"}}}};
   Json both = environment;
@@ -168,7 +168,7 @@ TEST(OtherKernelsOf, AnUnknownMachineAreNotReported) {
   both["environment"]["MKL_CBWR"] = "c";
   EXPECT_EQ(why_other_kernels(reference_manifest(environment).manifest, reference_manifest(both).manifest),
             "MKL_CBWR \"b\" against \"c\"")
-      << "the next table still speaks";
+      << "the next table is still compared";
 }
 
 TEST(SeveralGpuModels, AreMoreThanOneInTheList) {

@@ -58,7 +58,7 @@ void add_evaluation(SyntheticRun& run, std::int64_t every) {
   }
 }
 
-/// Trained on a file of eight ids and evaluated on another after each step, as the request says.
+/// Trains on a file of eight ids and evaluates on another after each step, as the request says.
 void add_data(SampleCell& cell) {
   const auto trained = cell.folder.file("trained.bin", std::string("\0\1\2\3\4\5\6\7", 8));
   const auto evaluated = cell.folder.file("evaluated.bin", std::string("\7\6\5\4", 4));
@@ -89,7 +89,7 @@ void add_data(SampleCell& cell) {
   }
 }
 
-/// External records with gradients as applied, and a counter on the last stage, after each step.
+/// External records with the applied gradients, and a counter on the last stage, after each step.
 void add_applied(SyntheticRun& run) {
   run.manifest["role"] = "external";
   for (RankRecord& rank : run.ranks) {
@@ -107,7 +107,7 @@ void add_applied(SyntheticRun& run) {
   }
 }
 
-/// Other times, so that it is not a copy.
+/// Changes the times, so that the run is not a copy.
 SyntheticRun at_other_times(SyntheticRun run) {
   run.manifest["run_id"] = new_run_id();
   for (ActionRow& row : run.rows(&RankRecord::actions)) row.end_ns += 1;
@@ -118,7 +118,7 @@ void clip(SyntheticRun& run, std::size_t step, double norm) {
   for (auto& rank : run.ranks) rank.steps[step].gradient_norm = norm, rank.steps[step].clip_coefficient = 1 / norm;
 }
 
-/// One of the records sums its norm rank by rank, and in this step the two clip by coefficients that differ.
+/// One record sums its norm rank by rank, so the two clip by different coefficients in this step.
 void part(SampleCell& cell, std::size_t step, SyntheticRun& by_rank) {
   for (auto* run : {&cell.reference, &cell.candidate}) {
     for (auto& rank : run->ranks) {
@@ -133,7 +133,7 @@ void part(SampleCell& cell, std::size_t step, SyntheticRun& by_rank) {
   clip(by_rank, step, std::nextafter(2.0, 3.0));
 }
 
-/// The reference clipped by the candidate's norms, from which its own differs by a rounding in the first step.
+/// The reference clips by the candidate's norms; its own norm differs by a rounding in the first step.
 void replay(SampleCell& cell) {
   for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
     run->manifest["role"] = "external";

@@ -10,7 +10,7 @@ namespace {
 
 const std::string part_name = "model.layers.1.mlp.down_proj.weight";
 
-/// Another program's run at one of `count` places, each a pipeline of `ranks`; place i has the data of `data`.
+/// An external run at one of `count` places, each a pipeline of `ranks`; place i has the data of `data`.
 SyntheticRun of_place(SyntheticRun run, std::int64_t place, std::int64_t count, std::int64_t ranks,
                       const std::vector<std::pair<std::string, std::int64_t>>& axes, std::int64_t data) {
   Json replicas = Json::array();

@@ -18,7 +18,7 @@ void add_rows(RecordWriter& writer, const Rows& rows, std::int64_t step) {
   }
 }
 
-/// The column `updated`, which our own trainers' writer has not.
+/// Adds the column `updated`, which our trainers' writer lacks.
 void add_updated(const std::vector<StepRow>& rows, const std::filesystem::path& file) {
   if (std::ranges::none_of(rows, [](const StepRow& row) { return row.updated.has_value(); })) return;
   std::istringstream lines(read_file(file));

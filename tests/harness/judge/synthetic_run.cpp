@@ -94,7 +94,7 @@ Kept kept(std::int64_t microbatch) {
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 
-/// A second implementation of the activation memory model, for F and B only; a split backward keeps nothing from I to
+/// A second implementation of the activation memory model, only for F and B; a split backward keeps nothing from I to
 /// W.
 std::int64_t action_peak(const std::vector<std::string>& units, const Action& action, std::int64_t& live) {
   if (units.empty()) return live + crossing_bytes(action.microbatch);
@@ -199,12 +199,12 @@ class RunBuilder {
   void add_gpu_memory() {
     for (auto& rank : run_.ranks) {
       for (std::size_t step = 0; step < synthetic_steps; ++step) {
-        std::int64_t asked = *rank.memory[step].peak_bytes;
+        std::int64_t requested = *rank.memory[step].peak_bytes;
         if (plan_.transport == "threads") {
-          asked = 0;
-          for (const auto& each : run_.ranks) asked += *each.memory[step].peak_bytes;
+          requested = 0;
+          for (const auto& each : run_.ranks) requested += *each.memory[step].peak_bytes;
         }
-        rank.gpu_memory.push_back({static_cast<std::int64_t>(step), asked, 64 << 20, 60 << 20,
+        rank.gpu_memory.push_back({static_cast<std::int64_t>(step), requested, 64 << 20, 60 << 20,
                                    (std::int64_t{8} << 30) - (60 << 20) - 500, std::int64_t{8} << 30});
       }
     }

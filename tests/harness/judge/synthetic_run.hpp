@@ -40,7 +40,7 @@ struct SyntheticRun {
 };
 
 /// The model of all these runs: vocabulary 8, hidden 4, intermediate 6, 2 layers, 2 heads, 1 kv head. Five microbatches
-/// of lengths 3 1 4 3 2, the last fully masked; two steps, of which the first is clipped.
+/// of lengths 3 1 4 3 2, the last fully masked; two steps, the first clipped.
 struct SyntheticPlan {
   std::vector<std::vector<std::string>> stages = {{"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}};
   std::string schedule = "1f1b";
@@ -59,7 +59,7 @@ SyntheticRun synthetic_reference(const SyntheticPlan& plan);
 SyntheticRun synthetic_candidate(const SyntheticPlan& plan);
 void write_run(const SyntheticRun& run, const std::filesystem::path& folder);
 
-/// A single stage; four stages, of which the second is empty.
+/// A single stage; four stages, the second empty.
 SyntheticPlan one_stage();
 SyntheticPlan with_empty_stage();
 
@@ -70,7 +70,7 @@ class SyntheticCell {
   CellVerdict judge();
   std::filesystem::path write_reference();
   std::filesystem::path write_candidate();
-  /// Of both records, in order.
+  /// The ranks of both records, in order.
   std::vector<std::reference_wrapper<RankRecord>> all_ranks();
   template <class Row>
   std::vector<std::reference_wrapper<Row>> rows(std::vector<Row> RankRecord::*table) {
@@ -88,14 +88,14 @@ class SyntheticCell {
 const CheckResult& result_of(const CellVerdict& verdict, std::string_view check);
 /// For temporary verdicts.
 CheckResult result_of(CellVerdict&& verdict, std::string_view check);
-/// Names of the checks with this outcome, in order, except `audit`, which inspects each record alone and so finds much
+/// Names of the checks with this outcome, in order, except `audit`. It inspects each record by itself, so it finds much
 /// of what the others find by comparison (tests/approved/verdicts/gradients.txt tests it).
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);
 
 /// Reduces the run to one step.
 void keep_first_step(SyntheticRun& run);
 
-/// Makes it a run whose parameters no step moved.
+/// Makes it a run in which no step changed the parameters.
 void keep_start(SyntheticRun& run);
 
 /// Reduces the run to the record of a run resumed after its first step.

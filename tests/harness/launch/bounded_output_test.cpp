@@ -13,7 +13,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// What is kept of these words, of which each is one write.
+/// The kept part of these words; each word is one write.
 std::string kept_of(const std::vector<std::string>& words, std::int64_t first, std::int64_t last) {
   const TemporaryFolder folder;
   BoundedOutput output(folder / "said", first, last);
@@ -25,7 +25,7 @@ std::string kept_of(const std::vector<std::string>& words, std::int64_t first, s
   return bytes_of(folder / "said");
 }
 
-TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
+TEST(BoundedOutput, KeepsBothEndsOfLongOutputAndCountsTheRest) {
   EXPECT_EQ(kept_of({"one\n", "two\n"}, 100, 10), "one\ntwo\n");
   EXPECT_EQ(kept_of({"12345", "67890"}, 5, 5), "1234567890");
   EXPECT_EQ(kept_of({"12345", "678"}, 5, 5), "12345678");
@@ -36,7 +36,7 @@ TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
   EXPECT_EQ(kept_of({many, many}, 4, 3), "xxxx\n[262137 bytes omitted]\nxxx");
 }
 
-TEST(BoundedOutput, TakesNoMoreMemoryHoweverMuchIsSaid) {
+TEST(BoundedOutput, MemoryDoesNotGrowWithTheOutput) {
   const TemporaryFolder folder;
   BoundedOutput output(folder / "said", 4, 1 << 20);
   const int inlet = dup(output.inlet());
@@ -59,17 +59,17 @@ TEST(BoundedOutput, TakesNoMoreMemoryHoweverMuchIsSaid) {
   close(inlet);
 }
 
-TEST(BoundedOutput, WhatWasSaidIsThereAlsoWhereNobodyFinishesIt) {
+TEST(BoundedOutput, KeepsTheOutputWithoutFinish) {
   const TemporaryFolder folder;
-  int held = -1;
+  int inlet = -1;
   {
     BoundedOutput output(folder / "said");
-    held = dup(output.inlet());
+    inlet = dup(output.inlet());
     output.started();
-    ASSERT_EQ(write(held, "here", 4), 4);
+    ASSERT_EQ(write(inlet, "here", 4), 4);
   }
   EXPECT_EQ(bytes_of(folder / "said"), "here");
-  close(held);
+  close(inlet);
 }
 
 TEST(BoundedOutput, NamesTheFileThatCannotBeWritten) {
@@ -87,18 +87,18 @@ TEST(BoundedOutput, LeavesNoFileOpen) {
   EXPECT_EQ(open_files(), before);
 }
 
-TEST(BoundedOutput, LeavesNoFileOpenWhereNoPipeCanBeMade) {
+TEST(BoundedOutput, LeavesNoFileOpenIfNoPipeCanBeMade) {
   const TemporaryFolder folder;
   const auto before = open_files();
   rlimit usual{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
   const int free = dup(0);
   close(free);
-  // The first of its type costs UndefinedBehaviorSanitizer a pipe.
+  // The first error of its type makes UndefinedBehaviorSanitizer open a pipe.
   EXPECT_EQ(error_of<SystemError>([] { throw SystemError("seen"); }), "seen");
   std::set<std::string> refusals;
   for (rlim_t files = 0; files < 4;
-       ++files) {  // too few for the file, for what ends the reading, for a pipe's two ends
+       ++files) {  // too few for the file, for the event that ends reading, for both ends of a pipe
     rlimit few = usual;
     few.rlim_cur = static_cast<rlim_t>(free) + files;
     setrlimit(RLIMIT_NOFILE, &few);
@@ -110,7 +110,7 @@ TEST(BoundedOutput, LeavesNoFileOpenWhereNoPipeCanBeMade) {
   EXPECT_THAT(refusals, ElementsAre((folder / "said").string(), "cannot make a pipe"));
 }
 
-// Its number may be another file's by then.
+// By then its number may be another file's.
 TEST(BoundedOutput, ClosesItsFileOnce) {
   const TemporaryFolder folder;
   auto output = std::make_unique<BoundedOutput>(folder / "said");
@@ -124,7 +124,7 @@ TEST(BoundedOutput, ClosesItsFileOnce) {
   close(another);
 }
 
-TEST(BoundedOutput, NeverStopsAProgramWhoseWordsCannotBeWritten) {
+TEST(BoundedOutput, NeverBlocksAProgramWhoseOutputCannotBeWritten) {
   BoundedOutput output("/dev/full", 1 << 20, 1 << 20);
   const int inlet = dup(output.inlet());
   output.started();

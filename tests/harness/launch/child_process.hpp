@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child process of a test that runs a function and then waits to be ended.
+// A child process of a test that runs a function and then waits until it is ended.
 #pragma once
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 namespace plumbline::testing {
 
-/// Returns when this process, of any parent, has ended; false after 10 s.
+/// Returns when this process, with any parent, has ended; false after 10 s.
 inline bool ends_soon(pid_t pid) {
   const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (process < 0) return errno == ESRCH;  // its parent has already reaped it
@@ -52,14 +52,14 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Stopped, by a signal or by its tracer.
+  /// Stops it, by a signal or by its tracer.
   void stop() const { until(SIGSTOP); }
-  /// Ended, and not yet reaped.
+  /// Kills it without reaping it.
   void die() const { until(SIGKILL); }
 
  private:
-  /// Sends a signal, and returns when it has stopped or ended by it, according to the kernel and not to the tested
-  /// code.
+  /// Sends a signal, and returns when the kernel reports that it has stopped or ended the process. Does not use the
+  /// tested code.
   void until(int signal) const {
     ::kill(pid_, signal);
     siginfo_t none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launcher is searched once per process: each test case uses its own process.
+// The launcher is searched once per process, so each test case uses its own process.
 #include "harness/launch/default_launcher.hpp"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 struct LauncherCase {
   std::string name;
-  std::map<std::string, std::string> programs;  ///< on PATH, and what each does
+  std::map<std::string, std::string> programs;  ///< programs on PATH and what each does
   bool in_slurm_job = false;
   std::string expected;
 };
@@ -26,8 +26,8 @@ void PrintTo(const LauncherCase& one, std::ostream* out) {
   *out << one.name;
 }
 
-/// Says on stderr what it found, between brackets.
-[[noreturn]] void tell_default_launcher(const LauncherCase& one) {
+/// Prints on stderr what it found, between brackets.
+[[noreturn]] void print_default_launcher(const LauncherCase& one) {
   {
     const TemporaryFolder programs;
     for (const auto& [name, body] : one.programs) program(programs, name, body);
@@ -44,9 +44,9 @@ void PrintTo(const LauncherCase& one, std::ostream* out) {
 
 class DefaultLauncher : public ::testing::TestWithParam<LauncherCase> {};
 
-TEST_P(DefaultLauncher, IsTheFirstThatIsKnownWithItsOwnFlags) {
+TEST_P(DefaultLauncher, IsTheFirstKnownOneWithItsFlags) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(tell_default_launcher(GetParam()), ::testing::ExitedWithCode(0),
+  EXPECT_EXIT(print_default_launcher(GetParam()), ::testing::ExitedWithCode(0),
               HasSubstr("[" + GetParam().expected + "]"));
 }
 
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {{"mpirun", "kill -INT $PPID; while :; do :; done"}, {"mpiexec", "echo HYDRA"}},
                      false,
                      "stopped by SIGINT before anything started"},
-        // It would wait for a job.
+        // srun would wait for a job.
         LauncherCase{"SlurmOutsideOfAJob", {{"srun", "echo slurm-wlm 22.05.8"}}, false, open_mpi_4}),
     [](const auto& one) { return one.param.name; });
 

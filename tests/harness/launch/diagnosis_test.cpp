@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Diagnosis, NumbersThatNoRankOrSignalHasNameNoDeath) {
+TEST(Diagnosis, IgnoresNumbersThatNoRankOrSignalHas) {
   const auto death = [](const std::string& rank, const std::string& signal) {
     return death_in_launcher_output("process rank " + rank + " with PID 1 on node n exited on signal " + signal);
   };
@@ -31,7 +31,7 @@ TEST(Diagnosis, NamesTheSignalsOfLinux) {
   EXPECT_EQ(exit_code_text(3), "3");
 }
 
-/// torch 2.11.
+/// Output of torch 2.11.
 const char* const torchrun_words = R"(torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
 ======================================================
 train.py FAILED
@@ -56,7 +56,7 @@ Root Cause (first observed failure):
 ======================================================
 )";
 
-TEST(Diagnosis, ReadsTheFirstThatFailedFromTorchrunsTable) {
+TEST(Diagnosis, ReadsTheFirstFailedRankFromTorchrunsTable) {
   const auto killed = death_in_launcher_output(torchrun_words);
   ASSERT_TRUE(killed);
   EXPECT_EQ(killed->rank, 1);
@@ -70,7 +70,7 @@ TEST(Diagnosis, ReadsTheFirstThatFailedFromTorchrunsTable) {
   EXPECT_EQ(raised->signal, 0);
 }
 
-TEST(Diagnosis, ReadsWhoEndedFirstFromMpirunsWords) {
+TEST(Diagnosis, ReadsTheFirstEndedRankFromMpirunsOutput) {
   const auto with_a_code = death_in_launcher_output(
       "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be terminated. "
       "The first process to do so was:\n\n  Process name: [[26338,1],12]\n  Exit code:    77\n----\n");
@@ -85,8 +85,8 @@ TEST(Diagnosis, ReadsWhoEndedFirstFromMpirunsWords) {
   EXPECT_EQ(without_finalize->signal, 0);
 }
 
-// A regular expression calls itself for each character that it takes.
-TEST(Diagnosis, RanksOutputMayResembleALaunchersAndBeLong) {
+// A regular expression recurses for each character that it matches.
+TEST(Diagnosis, AcceptsLongOutputOfRanksThatResemblesALaunchers) {
   const std::string long_word(4 << 20, 'x');
   const std::string death = "process rank 2 with PID 0 on node n exited on signal 9 (Killed).";
   for (const std::string begin :
@@ -99,7 +99,7 @@ TEST(Diagnosis, RanksOutputMayResembleALaunchersAndBeLong) {
   }
 }
 
-TEST(Diagnosis, ReadsRankAndSignalFromMpirunsWords) {
+TEST(Diagnosis, ReadsRankAndSignalFromMpirunsOutput) {
   const auto death = death_in_launcher_output(
       "----\nmpirun noticed that process rank 12 with PID 0 on node host-7 exited on signal 11 (Segmentation "
       "fault).\n----\n");

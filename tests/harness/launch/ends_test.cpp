@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How runs end, as cases in tests/approved/waits.txt (which rank held up the others) and ends.txt (the whole finding).
+// How runs end, as cases in tests/approved/waits.txt (which rank blocked the others) and ends.txt (the whole finding).
 #include <map>
 #include <sstream>
 
@@ -12,7 +12,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// "1 1RECV_F0 for=0 gone=2 error": rank, action ("-" before its first heartbeat), and what else was seen of it.
+/// "1 1RECV_F0 for=0 gone=2 error": rank, action ("-" before its first heartbeat), and what else was observed.
 RankSight sight_of(const std::string& line) {
   std::istringstream words(line);
   RankSight sight;
@@ -62,7 +62,7 @@ struct Case {
   std::map<std::string, std::string> settings;
 };
 
-std::string told(const std::optional<std::int64_t>& culprit, const std::string& words) {
+std::string finding_text(const std::optional<std::int64_t>& culprit, const std::string& words) {
   return (culprit ? "rank " + std::to_string(*culprit) : "no rank") + ": " + words;
 }
 
@@ -73,7 +73,7 @@ TEST(Diagnosis, IsAsApproved) {
         given.has("after")
             ? diagnose_after_the_run(given.ranks, given.settings.at("after") != "killed")
             : diagnose(given.ranks, given.has("limit") ? std::optional<std::string>("60 s") : std::nullopt);
-    return told(found.culprit, found.words);
+    return finding_text(found.culprit, found.words);
   });
 }
 
@@ -81,9 +81,9 @@ TEST(ExplainEnd, IsAsApproved) {
   expect_answers("ends.txt", [](const std::string& input) {
     const Case given(input);
     const TemporaryFolder folder;
-    std::string said = given.has("said") ? given.settings.at("said") : "";
-    for (std::size_t at = 0; (at = said.find("\\n", at)) != std::string::npos;) said.replace(at, 2, "\n");
-    folder.file("stderr.txt", said);
+    std::string errors = given.has("said") ? given.settings.at("said") : "";
+    for (std::size_t at = 0; (at = errors.find("\\n", at)) != std::string::npos;) errors.replace(at, 2, "\n");
+    folder.file("stderr.txt", errors);
     Launch launch;
     launch.command = {given.has("command") ? given.settings.at("command") : "mpirun", "-n", "3", "trainer"};
     launch.folder = folder.path();
@@ -105,7 +105,8 @@ TEST(ExplainEnd, IsAsApproved) {
     finding.exit_code = given.number("code").value_or(1);
     finding.timed_out = given.has("limit");
     explain(end, finding);
-    return (finding.started ? "" : "not started; ") + told(finding.culprit_rank, in_folder(folder, finding.words));
+    return (finding.started ? "" : "not started; ") +
+           finding_text(finding.culprit_rank, in_folder(folder, finding.words));
   });
 }
 

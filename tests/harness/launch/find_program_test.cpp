@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// With a program `tool` in the folder, which is the working folder.
+/// A working folder with a program `tool`.
 class FindProgram : public ::testing::Test {
  protected:
   FindProgram() {
@@ -23,7 +23,7 @@ class FindProgram : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(FindProgram, ANameWithASlashIsThatFile) {
+TEST_F(FindProgram, ANameWithASlashIsAPath) {
   const EnvironmentVariable path("PATH", "/usr/bin");
 
   const fs::path found = find_program("./tool");
@@ -34,7 +34,7 @@ TEST_F(FindProgram, ANameWithASlashIsThatFile) {
               AllOf(HasSubstr("./none: no such program"), HasSubstr("--trainers")));
 }
 
-TEST_F(FindProgram, IsTheFirstOnPathThatCanBeStarted) {
+TEST_F(FindProgram, FindsTheFirstExecutableOnPath) {
   folder_.file("cannot-be-started/tool", "");
   fs::create_directories(folder_ / "holds-a-folder/tool");
   for (const char* folder : {"first", "second"}) {
@@ -54,7 +54,7 @@ TEST_F(FindProgram, AnEmptyEntryOfPathIsTheWorkingFolder) {
   EXPECT_TRUE(fs::equivalent(find_program("tool"), folder_ / "tool"));
 }
 
-TEST_F(FindProgram, WithoutPathTheSystemsFoldersAreLookedThrough) {
+TEST_F(FindProgram, SearchesTheSystemsFoldersWithoutPath) {
   const EnvironmentVariable path("PATH", nullptr);
   EXPECT_EQ(find_program("sh").filename(), "sh");
   EXPECT_THAT(error_of<SystemError>([] { find_program("tool"); }), HasSubstr("tool is not on PATH; install it"));

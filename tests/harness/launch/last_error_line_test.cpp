@@ -15,21 +15,21 @@ std::string words_of(const std::string& output, const std::string& program = "tr
   return last_error_line(folder.file("stderr.txt", output), program);
 }
 
-TEST(LastWords, TheProgramsOwnAreWorthMoreThanWhatALauncherSaysBehindThem) {
+TEST(LastWords, PrefersTheProgramsLinesToALaunchersLaterOnes) {
   EXPECT_EQ(words_of("trainer: first\ntrainer: second\nmpirun detected an exit\n------\n"), "trainer: second");
   EXPECT_EQ(words_of("rank 2 ended the run: no data\nsome banner\n"), "rank 2 ended the run: no data");
   EXPECT_EQ(words_of("othertrainer: first\nlast\n"), "last");
-  EXPECT_EQ(words_of(": first\nlast\n", ""), "last") << "a program without a name has no words of its own";
+  EXPECT_EQ(words_of(": first\nlast\n", ""), "last") << "a program without a name has no lines of its own";
 }
 
-TEST(LastWords, ElseTheLastLineThatSaysSomething) {
+TEST(LastWords, OtherwiseUsesTheLastMeaningfulLine) {
   EXPECT_EQ(words_of("first\n \t second\n\n \t-*=\n-----\n"), "second");
   EXPECT_EQ(words_of("----\n\n"), "");
   EXPECT_EQ(words_of(""), "");
   EXPECT_EQ(last_error_line("/no/such/file", "trainer"), "");
 }
 
-// Open MPI 4.1.4, where the file size of a rank is limited.
+// Open MPI 4.1.4, when the file size of a rank is limited.
 const std::string cannot_start = R"(--------------------------------------------------------------------------
 A system call failed during shared memory initialization that should
 not have.
@@ -52,7 +52,7 @@ mpirun noticed that process rank 4 with PID 0 on node vm exited on signal 9 (Kil
 --------------------------------------------------------------------------
 )";
 
-TEST(LastWords, OfBannersTheFirstHasTheCause) {
+TEST(LastWords, UsesTheFirstBanner) {
   const std::string cause = words_of(cannot_start);
   EXPECT_EQ(cause,
             "A system call failed during shared memory initialization that should not have. Local host:  vm System "
@@ -64,15 +64,15 @@ TEST(LastWords, OfBannersTheFirstHasTheCause) {
             "An error occurred in MPI_Init_thread reported by process [232849409,1] MPI_ERRORS_ARE_FATAL (processes in "
             "this communicator will now abort, and potentially your MPI job)");
   EXPECT_THAT(words_of(only_the_end), ::testing::StartsWith("mpirun noticed that process rank 4"));
-  EXPECT_EQ(words_of("first\n" + std::string(40, '-') + "\nsecond\n"), "second") << "one rule begins no banner";
+  EXPECT_EQ(words_of("first\n" + std::string(40, '-') + "\nsecond\n"), "second") << "one rule does not start a banner";
   EXPECT_EQ(words_of("[train.py:12] first\n[train.py:13] second\n"), "[train.py:13] second");
 }
 
-TEST(LastWords, OfALineThatWasWrittenOverItsLastStateIsTold) {
+TEST(LastWords, UsesTheLastStateOfAnOverwrittenLine) {
   EXPECT_EQ(words_of("loading 50%\rloading 100%\rtrainer: no data\n"), "trainer: no data");
 }
 
-TEST(LastWords, TheLoadersOfAnotherLibTorchArePutInWords) {
+TEST(LastWords, ExplainsTheLoadersErrorForAnotherLibTorch) {
   const TemporaryFolder folder;
   const std::string line = "/my bin/trainer: symbol lookup error: /my bin/trainer: undefined symbol: ";
   const std::string advice =
@@ -87,15 +87,15 @@ TEST(LastWords, TheLoadersOfAnotherLibTorchArePutInWords) {
                                                                    " is loaded, but lacks _ZTIN5torch8autograd4NodeE" +
                                                                    advice);
   }
-  EXPECT_EQ(words_of(line + "MPI_Init\n"), line + "MPI_Init") << "no LibTorch's";
+  EXPECT_EQ(words_of(line + "MPI_Init\n"), line + "MPI_Init") << "not a symbol of LibTorch";
 }
 
-TEST(LastWords, LongLinesAreCutOff) {
+TEST(LastWords, CutsOffLongLines) {
   const std::string long_line(401, 'x'), own = "trainer: " + std::string(391, 'y');
   EXPECT_EQ(words_of(long_line), std::string(400, 'x') + " ...");
   EXPECT_EQ(words_of(std::string(400, 'x')), std::string(400, 'x'));
   EXPECT_EQ(words_of(own + "\nlast\n"), own);
-  EXPECT_EQ(words_of(own + "y\nlast\n"), "last") << "too long for a line of its own";
+  EXPECT_EQ(words_of(own + "y\nlast\n"), "last") << "too long to be the program's own line";
 }
 
 TEST(LastWords, ARanksOwnLineNamesItsNumber) {

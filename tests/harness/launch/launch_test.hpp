@@ -48,9 +48,9 @@ class LaunchTest : public ::testing::Test {
   /// Reads a number that a program of the test wrote.
   pid_t pid_in(const std::string& file) const { return std::atoi(bytes_of(folder_ / file).c_str()); }
   std::string in(const std::string& file) const { return (folder_ / file).string(); }
-  std::string said() const { return bytes_of(folder_ / "stdout.txt"); }
+  std::string output() const { return bytes_of(folder_ / "stdout.txt"); }
 
-  /// Grace for a launcher that must report the dead rank itself: longer than its scheduling delay on a loaded machine.
+  /// Grace for a launcher that must report the dead rank itself; longer than its scheduling delay on a loaded machine.
   static constexpr milliseconds patience = std::chrono::seconds(10);
 
   TemporaryFolder folder_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rank that is blamed for a failed launch, and the end of its processes.
+// Which rank is blamed for a failed launch, and how its processes end.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -70,9 +70,9 @@ TEST_F(EndOfALaunch, ATerminatedMpirunIsNotARank) {
               "(page $1 0 0 1 0RECV_B0; exec sleep 600) & one=$!; (page $1 1 0 -1 1F0; exec sleep 600) & other=$!\n"
               "trap 'kill -KILL $one $other; wait; exit 1' TERM; looked_at $1 2; echo $$ > " +
                   in("pid.new") + "; mv " + in("pid.new") + " " + in("pid") + "; wait\n");
-  bool asked = false;
+  bool signaled = false;
   at_glance_ = [&] {
-    if (!asked && fs::exists(folder_ / "pid")) asked = kill(pid_in("pid"), SIGTERM) == 0;
+    if (!signaled && fs::exists(folder_ / "pid")) signaled = kill(pid_in("pid"), SIGTERM) == 0;
   };
 
   const auto finding = run_command({mpirun.string(), record()}, 2);
@@ -82,7 +82,7 @@ TEST_F(EndOfALaunch, ATerminatedMpirunIsNotARank) {
   EXPECT_FALSE(finding.culprit_rank);
 }
 
-/// Stops its parent, and leaves once that stands still.
+/// Stops its parent, and exits once the parent is stopped.
 const std::string a_rank_stops_its_launcher =
     "launcher=$$; (page $1 $rank 1 -1 ${rank}F1; looked_at $1 $ranks; kill -STOP $launcher; "
     "until [[ $(< /proc/$launcher/stat) == *') T '* ]]; do :; done; exit 0) & wait";
@@ -96,7 +96,7 @@ TEST_F(EndOfALaunch, AStoppedLauncherIsBlamedForItsRanks) {
   EXPECT_FALSE(finding.culprit_rank);
 }
 
-TEST_F(EndOfALaunch, ACommandThatIsItselfARankAndWasStoppedIsNamedAsOne) {
+TEST_F(EndOfALaunch, AStoppedCommandThatIsItselfARankIsNamedAsARank) {
   grace_ = 50ms;
 
   const auto finding = run("page $1 0 1 -1 0F1; rank=1 ranks=2; " + a_rank_stops_its_launcher, 2, patience);
@@ -105,19 +105,19 @@ TEST_F(EndOfALaunch, ACommandThatIsItselfARankAndWasStoppedIsNamedAsOne) {
   EXPECT_TRUE(finding.culprit_rank);
 }
 
-TEST_F(EndOfALaunch, ALauncherThatNoticesADeathHasTheTimeToEndTheOthersItself) {
+TEST_F(EndOfALaunch, ALauncherThatNoticesADeathMayEndTheOtherRanksItself) {
   grace_ = patience;
 
-  const auto finding = run(rank_1_leaves + "(trap 'echo yes > " + in("asked") +
+  const auto finding = run(rank_1_leaves + "(trap 'echo yes > " + in("terminated") +
                                "; exit 0' TERM; page $1 0 0 1 0RECV_B0; sleep 600 & wait) & other=$!; "
                                "wait -n; looked_at $1 2; kill -TERM $other; wait $other; exit 1",
                            2);
 
-  EXPECT_TRUE(fs::exists(folder_ / "asked"));
+  EXPECT_TRUE(fs::exists(folder_ / "terminated"));
   EXPECT_EQ(finding.culprit_rank, 1);
 }
 
-// The launcher saw rank 0 alone, which this sweep had ended for it.
+// The launcher saw only rank 0, which this sweep had killed for it.
 TEST_F(EndOfALaunch, ARankKilledByTheSweepIsNotBlamed) {
   grace_ = 200ms;
 
@@ -139,7 +139,7 @@ TEST_F(EndOfALaunch, ALauncherWithoutRanksIsEndedBeforeTheTimeLimit) {
   EXPECT_EQ(finding.words, rank_1_left_without_a_word);
 }
 
-// Or though a page is a pipe, which waits for a writer at its opening.
+// Also if a heartbeat is a pipe, which blocks when it is opened until it has a writer.
 TEST_F(EndOfALaunch, TheTimeLimitIsReportedEvenIfTheCommandExitsWithZero) {
   for (const char* body : {"trap 'exit 0' TERM; page $1 0 0 -1 0F0; sleep 600 & wait",
                            "mkdir -p $1/rank-0; mkfifo $1/rank-0/progress; exec sleep 600"}) {
@@ -158,8 +158,8 @@ TEST_F(EndOfALaunch, TheLastLineIsFoundAfterAnyAmountOfOutput) {
   EXPECT_EQ(finding.culprit_rank, 0);
 }
 
-// The judge, or another launch, may have opened all that may be open.
-TEST_F(EndOfALaunch, WithoutProcNothingIsTakenForEndedAndNothingIsLeft) {
+// The judge or another launch may use up all allowed open files.
+TEST_F(EndOfALaunch, WithoutProcNoProcessCountsAsEndedAndNoneRemains) {
   std::unique_ptr<NoMoreFiles> full;
   at_glance_ = [&] {
     if (!full && fs::exists(folder_ / "pids")) full = std::make_unique<NoMoreFiles>();
@@ -182,8 +182,8 @@ TEST_F(EndOfALaunch, WithoutProcNothingIsTakenForEndedAndNothingIsLeft) {
   }
 }
 
-// As where plumbline's own parent ignores the ends of its children.
-TEST_F(EndOfALaunch, IsSeenThoughEndsOfChildrenWereIgnored) {
+// As if plumbline's parent ignored the ends of its children.
+TEST_F(EndOfALaunch, IsSeenEvenIfEndsOfChildrenAreIgnored) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
 
   const auto finding = run("exit 7", 0, 20s);
@@ -193,7 +193,7 @@ TEST_F(EndOfALaunch, IsSeenThoughEndsOfChildrenWereIgnored) {
   EXPECT_FALSE(finding.timed_out);
 }
 
-// mpirun and the ranks of a run that is to stop after some step.
+// mpirun and the ranks of a run that must stop after some step.
 TEST_F(EndOfALaunch, RanksThatStopOnRequestAreAwaited) {
   grace_ = 100ms;
 
@@ -207,7 +207,7 @@ TEST_F(EndOfALaunch, RanksThatStopOnRequestAreAwaited) {
   EXPECT_FALSE(finding.culprit_rank);
 }
 
-/// `command` is a launcher that starts "rank", twice where it says RANKS.
+/// `command` is a launcher that starts "rank", twice where its text has RANKS.
 class LauncherOfAProgram : public LaunchTest {
  protected:
   LaunchFinding launched(const std::string& launcher, const std::string& rank,
@@ -221,11 +221,11 @@ class LauncherOfAProgram : public LaunchTest {
   std::string refusal(const std::string& launcher, const std::string& rank, std::chrono::milliseconds limit = 10min) {
     return error_of<SystemError>([&] { launched(launcher, rank, limit); });
   }
-  /// Long enough to be seen.
+  /// Long enough for a poll to see it.
   static constexpr const char* a_while = "looked_at $1 0; ";
 };
 
-TEST_F(LauncherOfAProgram, ThatStartedNothingIsBlamed) {
+TEST_F(LauncherOfAProgram, IsBlamedIfItStartedNothing) {
   EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
                                                  HasSubstr("no process of rank was seen of the 2 requested")));
   EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
@@ -234,20 +234,20 @@ TEST_F(LauncherOfAProgram, ThatStartedNothingIsBlamed) {
   EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing within the time limit"));
 }
 
-TEST_F(LauncherOfAProgram, WhoseProcessesWereSeenIsNotBlamed) {
+TEST_F(LauncherOfAProgram, IsNotBlamedIfProcessesWereSeen) {
   const auto finding = launched("RANKS; exit 3", std::string(a_while) + "exit 3");
 
   EXPECT_EQ(finding.words, in("launcher") + " ended with code 3 before any rank had started");
 }
 
-// As where the ranks run on another machine.
-TEST_F(LauncherOfAProgram, WhoseRanksLeftTracesIsNotBlamed) {
+// As if the ranks ran on another machine.
+TEST_F(LauncherOfAProgram, IsNotBlamedIfRanksLeftTraces) {
   const auto finding = launched("for rank in 0 1; do page $2 $rank 0 -1 0F0; ended $2 $rank ok 0; done", "exit 0");
 
   EXPECT_EQ(finding.words, "");
 }
 
-TEST_F(LauncherOfAProgram, WhoseRanksAreSeparateWorldsIsBlamedUnlessThreads) {
+TEST_F(LauncherOfAProgram, IsBlamedForSeparateWorldsUnlessThreads) {
   const auto rank_of = [&](const std::string& transport) {
     return "mkdir -p $1; echo '{\"transport\": \"" + transport + "\", \"world_size\": 1}' > $1/manifest.json; " +
            a_while;
@@ -256,7 +256,7 @@ TEST_F(LauncherOfAProgram, WhoseRanksAreSeparateWorldsIsBlamedUnlessThreads) {
   EXPECT_EQ(launched("RANKS", rank_of("threads")).words, "");
 }
 
-TEST_F(LauncherOfAProgram, IsNotJudgedWhenItIsStopped) {
+TEST_F(LauncherOfAProgram, IsNotBlamedWhenItIsStopped) {
   at_glance_ = [] { kill(getpid(), SIGINT); };
 
   const auto finding = launched("exec sleep 600", "exit 0");

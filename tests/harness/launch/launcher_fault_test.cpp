@@ -17,7 +17,7 @@ LauncherSight sight() {
   return sight;
 }
 
-/// No process of the program was seen.
+/// No process of the program was observed.
 LauncherSight nothing_seen() {
   LauncherSight none = sight();
   none.any_rank = false;
@@ -29,7 +29,7 @@ std::string fault(const LauncherSight& sight) {
   return launcher_fault(sight).value_or("none");
 }
 
-/// Open MPI 4.1.4, whole.
+/// Complete output of Open MPI 4.1.4.
 const char* const few_slots = R"(--------------------------------------------------------------------------
 There are not enough slots available in the system to satisfy the 64
 slots that were requested by the application:
@@ -41,7 +41,7 @@ available for use.
 --------------------------------------------------------------------------
 )";
 
-/// Open MPI 4.1.4 of a host file that names no such machine.
+/// Open MPI 4.1.4 with a host file that names an unknown machine.
 const char* const banner = R"(--------------------------------------------------------------------------
 ORTE was unable to reliably start one or more daemons.
 This usually is caused by:
@@ -63,29 +63,29 @@ TEST(LauncherFault, AWorkingLauncherIsNotBlamed) {
   well.world_size = 3;
   EXPECT_EQ(fault(well), "none");
   well.exit_code = 1;
-  EXPECT_EQ(fault(well), "none") << "a rank that failed";
+  EXPECT_EQ(fault(well), "none") << "a rank failed";
   well.timed_out = true;
-  EXPECT_EQ(fault(well), "none") << "ranks that hang";
+  EXPECT_EQ(fault(well), "none") << "ranks hang";
 }
 
-TEST(LauncherFault, ATrainerThatDiedBeforeItCouldBeSeenIsNotTheLaunchersFault) {
+TEST(LauncherFault, ATrainerThatDiesEarlyIsNotTheLaunchersFault) {
   LauncherSight quick = sight();
   quick.any_rank = false;
   quick.exit_code = 127;
   EXPECT_EQ(fault(quick), "none") << "its processes were seen";
   quick.processes = 0;
-  for (const char* said : {"plumbline-pipeline: run.toml:3: no such model\n",
+  for (const char* text : {"plumbline-pipeline: run.toml:3: no such model\n",
                            "/opt/bin/plumbline-pipeline: error while loading shared libraries: libmpi.so.40\n",
                            "mpirun detected that one or more processes exited with non-zero status\n",
                            "mpirun noticed that process rank 0 with PID 1 on node n exited on signal 11\n",
                            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n",
                            "srun: error: n1: task 0: Exited with exit code 7\n"}) {
-    quick.errors = said;
-    EXPECT_EQ(fault(quick), "none") << said;
+    quick.errors = text;
+    EXPECT_EQ(fault(quick), "none") << text;
   }
 }
 
-TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
+TEST(LauncherFault, QuotesTheLauncherIfSlotsAreMissing) {
   LauncherSight full = nothing_seen();
   full.exit_code = 1;
   full.errors = few_slots;
@@ -107,7 +107,7 @@ TEST(LauncherFault, OneProcessInsteadOfSeveral) {
             "sweep file");
 }
 
-TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
+TEST(LauncherFault, SeparateWorldsMeanAnotherMpi) {
   LauncherSight alone = sight();
   alone.world_size = 1;
   EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that do not form"),
@@ -117,10 +117,10 @@ TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
   alone.any_rank = false;
   alone.errors = "plumbline-pipeline: MPICH's mpirun started 3 processes, each alone in its MPI world: mend it\n----\n";
   EXPECT_EQ(fault(alone), "MPICH's mpirun started 3 processes, each alone in its MPI world: mend it")
-      << "a trainer's own words";
+      << "the trainer's own message";
 }
 
-TEST(LauncherFault, AnMpiThatRefusesTheLauncherIsQuoted) {
+TEST(LauncherFault, QuotesAnMpiThatRefusesTheLauncher) {
   LauncherSight refused = sight();
   refused.any_rank = false;
   refused.exit_code = 16;
@@ -143,7 +143,7 @@ TEST(LauncherFault, FewerOrMoreRanks) {
   EXPECT_THAT(fault(other), HasSubstr("mpirun started 4 ranks, but 3 were requested"));
 }
 
-TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
+TEST(LauncherFault, ExplainsHowTheLauncherEndedIfNothingStarted) {
   LauncherSight none = nothing_seen();
   EXPECT_THAT(fault(none), HasSubstr("started nothing and ended with code 0"));
 
@@ -160,7 +160,7 @@ TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
   EXPECT_THAT(fault(none), HasSubstr("started nothing within the time limit"));
 }
 
-TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
+TEST(LauncherFault, QuotesSlurmsMissingSlotsInOneLine) {
   LauncherSight full = sight();
   full.any_rank = false;
   full.requested = 1;
@@ -171,7 +171,7 @@ TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
   }
 }
 
-TEST(LauncherFault, ALongBannerIsCutOff) {
+TEST(LauncherFault, CutsOffALongBanner) {
   LauncherSight none = nothing_seen();
   none.exit_code = 1;
   none.errors = "\n \t\n" + std::string(400, 'x') + "\n";
@@ -181,14 +181,14 @@ TEST(LauncherFault, ALongBannerIsCutOff) {
               HasSubstr("it printed: " + std::string(300, 'x') + " " + std::string(99, 'y') + " .... Run"));
 }
 
-TEST(LauncherFault, AFolderThatHoldsAnotherRunIsNoFaultOfTheLauncher) {
+TEST(LauncherFault, AnOccupiedFolderIsNotTheLaunchersFault) {
   LauncherSight occupied = sight();
   occupied.errors = "plumbline-pipeline: out: is not empty, so it may hold another run; nothing was overwritten\n";
   occupied.processes = 1;
-  EXPECT_EQ(fault(occupied), "none") << "one process alone knows of no other";
+  EXPECT_EQ(fault(occupied), "none") << "a single process does not know of others";
   occupied.processes = 3;
   occupied.world_size = 3;
-  EXPECT_EQ(fault(occupied), "none") << "the record is of the world that was asked for";
+  EXPECT_EQ(fault(occupied), "none") << "the record has the requested world size";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST_F(Launcher, NormalExitKeepsBothOutputs) {
   EXPECT_EQ(bytes_of(folder_ / "stderr.txt"), "to-error\n");
 }
 
-TEST_F(Launcher, ExitCodeAndLastWordsOfAProgramThatNeverStartedARank) {
+TEST_F(Launcher, ReportsCodeAndLastLineOfAProgramThatNeverStartedARank) {
   const auto finding = run("echo noise >&2; echo 'rank: run.toml:3: no such model' >&2; echo ------- >&2; exit 2");
 
   EXPECT_EQ(finding.exit_code, 2);
@@ -38,19 +38,19 @@ TEST_F(Launcher, ExitCodeAndLastWordsOfAProgramThatNeverStartedARank) {
   EXPECT_THAT(finding.words, HasSubstr("run.toml:3: no such model"));
 }
 
-TEST_F(Launcher, ChildSeesOneThreadAndAPlaceOfItsOwnThatIsGoneAfterwards) {
+TEST_F(Launcher, ChildHasOneThreadAndATemporaryFolder) {
   run("echo $OMP_NUM_THREADS; echo $TMPDIR; touch $TMPDIR/segment; echo $OMPI_MCA_btl_vader_backing_directory", 0);
 
-  std::istringstream said(bytes_of(folder_ / "stdout.txt"));
+  std::istringstream stdout_text(bytes_of(folder_ / "stdout.txt"));
   std::string threads, scratch, segments;
-  said >> threads >> scratch >> segments;
+  stdout_text >> threads >> scratch >> segments;
   EXPECT_EQ(threads, "1");
   EXPECT_THAT(scratch, HasSubstr("plumbline-"));
   EXPECT_EQ(segments, scratch);
   EXPECT_FALSE(fs::exists(scratch));
 }
 
-TEST_F(Launcher, SignalDeathNamesSignalAndPlace) {
+TEST_F(Launcher, NamesSignalAndPlaceOfADeath) {
   const auto finding = run("page $1 0 3 -1 0B2; looked_at $1 1; kill -SEGV $$; sleep 600");
 
   EXPECT_EQ(finding.exit_code, 128 + SIGSEGV);
@@ -58,7 +58,7 @@ TEST_F(Launcher, SignalDeathNamesSignalAndPlace) {
   EXPECT_THAT(finding.words, HasSubstr("rank 0 was killed by signal 11 (SIGSEGV) in 0B2 of step 3"));
 }
 
-TEST_F(Launcher, KilledRankIsNamedWithThoseThatWaitedForItAndTheRestIsEnded) {
+TEST_F(Launcher, NamesAKilledRankAndItsWaitersAndEndsTheRest) {
   grace_ = patience;
 
   const auto finding = run_ranks(
@@ -73,7 +73,7 @@ TEST_F(Launcher, KilledRankIsNamedWithThoseThatWaitedForItAndTheRestIsEnded) {
   EXPECT_FALSE(process_state(pid_in("pid")));
 }
 
-TEST_F(Launcher, DeadRankIsFoundThoughItsLauncherDoesNotNoticeIt) {
+TEST_F(Launcher, FindsADeadRankThatItsLauncherMisses) {
   const auto finding =
       run("(page $1 1 0 -1 1F4; looked_at $1 2) & page $1 0 0 1 0RECV_B4; trap '' TERM; wait; sleep 600; ", 2);
 
@@ -82,7 +82,7 @@ TEST_F(Launcher, DeadRankIsFoundThoughItsLauncherDoesNotNoticeIt) {
   EXPECT_FALSE(finding.timed_out);
 }
 
-TEST_F(Launcher, LauncherThatIsSlowToEndTheOthersStillSaysWhichSignalItWas) {
+TEST_F(Launcher, WaitsForASlowLaunchersReportOfTheSignal) {
   grace_ = 2s;
   const auto slow = program(
       folder_, "slow-mpirun",
@@ -98,7 +98,7 @@ TEST_F(Launcher, LauncherThatIsSlowToEndTheOthersStillSaysWhichSignalItWas) {
   EXPECT_FALSE(finding.timed_out);
 }
 
-TEST_F(Launcher, ErrorThatARankWroteIsQuoted) {
+TEST_F(Launcher, QuotesARanksError) {
   grace_ = patience;
 
   const auto finding = run_ranks(
@@ -111,13 +111,13 @@ TEST_F(Launcher, ErrorThatARankWroteIsQuoted) {
   EXPECT_THAT(finding.words, HasSubstr("header says microbatch 2"));
 }
 
-TEST_F(Launcher, HangEndsAtTheTimeLimitAndTheStoppedRankIsNamed) {
+TEST_F(Launcher, HangEndsAtTheTimeLimitAndNamesTheStoppedRank) {
   const auto finding = run_ranks(
       "if [ $FAKE_RANK = 1 ]; then page $1 1 2 -1 1F1; kill -STOP $$; else page $1 0 2 1 0RECV_B0; fi; sleep 600", 2,
       10s);
 
   EXPECT_TRUE(finding.timed_out);
-  EXPECT_LT(finding.seconds, 20) << "twice its limit";
+  EXPECT_LT(finding.seconds, 20) << "less than twice its limit";
   EXPECT_EQ(finding.culprit_rank, 1);
   EXPECT_EQ(finding.words,
             "the time limit of 10 s passed: rank 1 was stopped (SIGSTOP) in 1F1 of step 2; rank 0 waited for it");
@@ -125,7 +125,7 @@ TEST_F(Launcher, HangEndsAtTheTimeLimitAndTheStoppedRankIsNamed) {
 
 const std::string stops_at_once = "[ $FAKE_RANK = 1 ] && exec env RANK=1 sh -c 'kill -STOP $$'; sleep 600";
 
-TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeEndsTheRunAndIsNamed) {
+TEST_F(Launcher, NamesARankThatStopsBeforeItsFirstHeartbeat) {
   given_.stopped_start_limit = milliseconds(500);
 
   const auto finding = run_ranks(stops_at_once, 2, 60s);
@@ -136,7 +136,7 @@ TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeEndsTheRunAndIsName
   EXPECT_THAT(finding.words, HasSubstr("rank 1 was stopped (SIGSTOP) before its first heartbeat, for 0 s"));
 }
 
-TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeIsNamedAtTheTimeLimitToo) {
+TEST_F(Launcher, NamesARankThatStoppedBeforeItsHeartbeatAtTheTimeLimit) {
   const auto finding = run_ranks(stops_at_once, 2, 2s);
 
   EXPECT_TRUE(finding.timed_out);
@@ -144,8 +144,8 @@ TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeIsNamedAtTheTimeLim
   EXPECT_EQ(finding.words, "the time limit of 2 s passed: rank 1 was stopped (SIGSTOP) before its first heartbeat");
 }
 
-/// Ranks 0 and 2 are one pipeline, 1 and 3 the other; each counts its peers along its own.
-TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
+/// Ranks 0 and 2 are one pipeline, 1 and 3 the other; each numbers its peers within its own pipeline.
+TEST_F(Launcher, RanksOfSeveralPipelinesHaveTheLaunchersNumbers) {
   Json manifest = synthetic_candidate({}).manifest;
   manifest["role"] = "external";
   manifest["mesh"] = mesh_json({{"replica", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 0);
@@ -163,7 +163,7 @@ TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
                                        "rank 1 waited for it"));
 }
 
-TEST_F(Launcher, GrandchildThatLeftSessionAndParentIsEnded) {
+TEST_F(Launcher, EndsAGrandchildThatLeftSessionAndParent) {
   const auto finding = run("setsid bash -c 'trap \"\" TERM; echo $$ > " + in("pid") + "; sleep 600' & until [ -s " +
                                in("pid") + " ]; do sleep 0.02; done; exit 0",
                            0);
@@ -174,10 +174,10 @@ TEST_F(Launcher, GrandchildThatLeftSessionAndParentIsEnded) {
   EXPECT_FALSE(process_state(orphan)) << "neither running nor left as a zombie";
 }
 
-TEST_F(Launcher, CtrlCEndsTheRunAndIsSaid) {
-  bool asked = false;
+TEST_F(Launcher, CtrlCEndsTheRunAndIsReported) {
+  bool signaled = false;
   at_glance_ = [&] {
-    if (!asked && fs::exists(folder_ / "pid")) asked = kill(getpid(), SIGINT) == 0;
+    if (!signaled && fs::exists(folder_ / "pid")) signaled = kill(getpid(), SIGINT) == 0;
   };
 
   const auto finding = run("trap '' INT; page $1 0 0 -1 0F0; echo $$ > " + in("pid.new") + "; mv " + in("pid.new") +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of open files of this process: a leak per launch would end a long sweep.
+// The number of open files of this process, since a leak per launch would end a long sweep.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ inline std::ptrdiff_t open_files() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
 
-/// While it lives this process cannot open more files than it closes.
+/// In its lifetime this process cannot open more files than it closes.
 class NoMoreFiles {
  public:
   NoMoreFiles() {

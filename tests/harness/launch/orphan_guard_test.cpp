@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those that watch over a process.
+/// The guards that watch over a process.
 std::vector<pid_t> guards_of(pid_t pid) {
   std::vector<pid_t> guards;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -28,7 +28,7 @@ std::vector<pid_t> guards_of(pid_t pid) {
   return guards;
 }
 
-/// Waits until it has named itself; 0 where it does not.
+/// Waits until the guard has named itself; 0 if it does not.
 pid_t guard_of(pid_t pid) {
   for (int looks = 0; looks < 1000; ++looks) {
     if (const auto guards = guards_of(pid); !guards.empty()) return guards.front();
@@ -51,9 +51,9 @@ class OrphanGuard : public LaunchTest {
       waitpid(pid, nullptr, 0);
     }
   }
-  /// Launches a program that writes process ids to "pids", and is killed then.
+  /// Launches a program that writes process ids to "pids", and then kills the launching process.
   void is_killed_while_running(const std::string& body) {
-    const ProcessTree tree;  // who loses its parent becomes a child of this process from now on
+    const ProcessTree tree;  // from now on orphans become children of this process
     const pid_t plumbline = fork();
     if (plumbline == 0) {
       at_glance_ = [&] {
@@ -67,11 +67,11 @@ class OrphanGuard : public LaunchTest {
     for (pid_t pid = 0; written >> pid;) pids_.push_back(pid);
   }
 
-  pid_t own_ = 0;  ///< of the process that runs the tests, which all may be one; a fork has a copy of it
+  pid_t own_ = 0;  ///< the guard of the test process, which may run all tests; a fork has a copy of it
   std::vector<pid_t> pids_;
 };
 
-TEST_F(OrphanGuard, EndsWhatAKilledProcessHasLaunchedAndNothingElse) {
+TEST_F(OrphanGuard, EndsOnlyWhatAKilledProcessLaunched) {
   is_killed_while_running("trap '' TERM; sleep 600 & setsid sleep 600 & echo $$ $(jobs -p) > " + in("pids.new") +
                           "\nLAUNCHED_BY_PLUMBLINE=" + std::to_string(getpid()) + "-1 setsid sleep 600 & echo $! >> " +
                           in("pids.new"));
@@ -85,12 +85,12 @@ TEST_F(OrphanGuard, EndsWhatAKilledProcessHasLaunchedAndNothingElse) {
     waitpid(pid, nullptr, 0);
   }
   const auto state = process_state(another);
-  EXPECT_TRUE(state && state->alive()) << "another process has launched it";
+  EXPECT_TRUE(state && state->alive()) << "another process launched it";
   kill(another, SIGKILL);
   waitpid(another, nullptr, 0);
 }
 
-TEST_F(OrphanGuard, LetsWhoWasAskedToEndDoSo) {
+TEST_F(OrphanGuard, LetsATerminatedProcessFinish) {
   is_killed_while_running("trap 'sleep 0.5; echo saved > " + in("saved") + "; exit 0' TERM; sleep 600 & echo $$ $! > " +
                           in("pids.new"));
 
@@ -99,7 +99,7 @@ TEST_F(OrphanGuard, LetsWhoWasAskedToEndDoSo) {
   EXPECT_TRUE(fs::exists(in("saved")));
 }
 
-TEST_F(OrphanGuard, IsOneHoweverOftenSomethingIsLaunchedAndHoldsNoFileOpen) {
+TEST_F(OrphanGuard, OneGuardServesAllLaunchesAndKeepsNoFileOpen) {
   run("exit 0", 0);
   run("exit 0", 0);
 
@@ -112,7 +112,7 @@ TEST_F(OrphanGuard, IsOneHoweverOftenSomethingIsLaunchedAndHoldsNoFileOpen) {
   EXPECT_THAT(open, ElementsAre("0 pipe", "1 /dev/null", "2 /dev/null"));
 }
 
-TEST_F(OrphanGuard, EndsWithItsProcessAndWithNoCopyOfIt) {
+TEST_F(OrphanGuard, EndsWithItsProcessButNotWithACopyOfIt) {
   const pid_t process = fork();
   if (process == 0) {
     run("exit 0", 0);

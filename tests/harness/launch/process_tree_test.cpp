@@ -25,7 +25,7 @@ std::vector<pid_t> pids_of(const std::vector<ProcessState>& processes) {
   return pids;
 }
 
-TEST(ProcessStateOf, NamesParentAndStateHoweverTheProcessIsCalled) {
+TEST(ProcessStateOf, ReadsParentAndStateForAnyProcessName) {
   const ChildProcess child([] { ::prctl(PR_SET_NAME, "a) R 1 (b", 0, 0, 0); });
 
   child.stop();
@@ -39,7 +39,7 @@ TEST(ProcessStateOf, NamesParentAndStateHoweverTheProcessIsCalled) {
   EXPECT_FALSE(process_state(child.pid()).value().alive());
 }
 
-TEST(ProcessStateOf, ThereIsNoneOfAProcessThatWasReaped) {
+TEST(ProcessStateOf, IsAbsentForAReapedProcess) {
   pid_t pid = 0;
   {
     const ChildProcess child;
@@ -49,17 +49,17 @@ TEST(ProcessStateOf, ThereIsNoneOfAProcessThatWasReaped) {
   EXPECT_FALSE(voluntary_switches(pid));
 }
 
-TEST(VoluntarySwitches, AreThoseOfTheMainThreadWhileItLives) {
+TEST(VoluntarySwitches, CountTheMainThreadsWhileItLives) {
   const auto before = voluntary_switches(::getpid()).value();
   for (int sleep = 0; sleep < 3; ++sleep) std::this_thread::sleep_for(1ms);
   EXPECT_GE(voluntary_switches(::getpid()).value(), before + 3);
   const ChildProcess child;
   EXPECT_TRUE(voluntary_switches(child.pid()));
   child.die();
-  EXPECT_FALSE(voluntary_switches(child.pid())) << "a zombie makes none";
+  EXPECT_FALSE(voluntary_switches(child.pid())) << "a zombie has none";
 }
 
-TEST(ProcessTreeOf, HoldsWhatWasStartedSinceWithAllThatIsBelowIt) {
+TEST(ProcessTreeOf, ContainsLaterChildrenAndTheirDescendants) {
   const ChildProcess before;
   ProcessTree tree;
   int below[2] = {-1, -1};
@@ -85,16 +85,16 @@ TEST(ProcessTreeOf, HoldsWhatWasStartedSinceWithAllThatIsBelowIt) {
     tree.kill_all_but(child.pid());
     ASSERT_TRUE(ends_soon(grandchild));
     EXPECT_TRUE(process_state(child.pid()).value().alive());
-    EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid())) << "the other is a zombie";
+    EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid())) << "the other process is a zombie";
   }
   EXPECT_TRUE(process_state(before.pid()));
   tree.reap(0);
-  EXPECT_FALSE(process_state(grandchild)) << "it became ours when its parent ended";
+  EXPECT_FALSE(process_state(grandchild)) << "it became our child when its parent ended";
   ::close(below[0]);
   ::close(below[1]);
 }
 
-TEST(ProcessTreeOf, OfTwoTreesEachHasItsOwn) {
+TEST(ProcessTreeOf, TwoTreesAreSeparate) {
   ProcessTree one;
   const ChildProcess of_one;
   one.begins_with(of_one.pid());
@@ -111,8 +111,8 @@ TEST(ProcessTreeOf, OfTwoTreesEachHasItsOwn) {
 
 /// Starts `sleep` with this environment as a grandchild, and returns it once it runs; its parent then ends.
 pid_t orphan_of(ProcessTree& tree, const std::string& variable, bool seen_before) {
-  int told[2] = {-1, -1};
-  if (::pipe(told) != 0) return -1;
+  int pipe_ends[2] = {-1, -1};
+  if (::pipe(pipe_ends) != 0) return -1;
   pid_t orphan = -1;
   {
     const ChildProcess parent([&] {
@@ -120,23 +120,23 @@ pid_t orphan_of(ProcessTree& tree, const std::string& variable, bool seen_before
       if (pid == 0) {
         std::string name = "sleep", seconds = "600", other = "FIRST=1", entry = variable;
         char* arguments[] = {name.data(), seconds.data(), nullptr};
-        char* environment[] = {other.data(), entry.data(), nullptr};  // a launch puts its mark behind all others
+        char* environment[] = {other.data(), entry.data(), nullptr};  // a launch puts its mark last
         ::execve("/bin/sleep", arguments, environment);
         ::_exit(127);
       }
-      [[maybe_unused]] const auto written = ::write(told[1], &pid, sizeof pid);
+      [[maybe_unused]] const auto written = ::write(pipe_ends[1], &pid, sizeof pid);
     });
     tree.begins_with(parent.pid());
-    if (::read(told[0], &orphan, sizeof orphan) != static_cast<ssize_t>(sizeof orphan)) return -1;
+    if (::read(pipe_ends[0], &orphan, sizeof orphan) != static_cast<ssize_t>(sizeof orphan)) return -1;
     while (bytes_of("/proc/" + std::to_string(orphan) + "/cmdline").rfind("sleep", 0) != 0) continue;
     if (seen_before) tree.living();
   }
-  ::close(told[0]);
-  ::close(told[1]);
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
   return orphan;
 }
 
-TEST(ProcessTreeOf, AnOrphanIsOfTheTreeThatHasSeenItOrWhoseMarkItBears) {
+TEST(ProcessTreeOf, AnOrphanBelongsToTheTreeThatSawItOrMarkedIt) {
   for (const bool seen : {false, true}) {
     ProcessTree one, other;
     const pid_t orphan = orphan_of(one, seen ? "NO=mark" : one.mark(), seen);
@@ -151,14 +151,14 @@ TEST(ProcessTreeOf, AnOrphanIsOfTheTreeThatHasSeenItOrWhoseMarkItBears) {
   }
 }
 
-TEST(ProcessTreeOf, LookingAtItLeavesNoFileOpen) {
+TEST(ProcessTreeOf, LeavesNoFileOpen) {
   const ProcessTree tree;
   const auto before = open_files();
   tree.living();
   EXPECT_EQ(open_files(), before);
 }
 
-TEST(ProcessTreeOf, ReapsTheDeadButTheOneWhoseStatusIsWanted) {
+TEST(ProcessTreeOf, ReapsDeadProcessesExceptTheGivenOne) {
   ProcessTree tree;
   const ChildProcess wanted, dead, living;
   wanted.die();
@@ -171,7 +171,7 @@ TEST(ProcessTreeOf, ReapsTheDeadButTheOneWhoseStatusIsWanted) {
   EXPECT_TRUE(process_state(living.pid()));
 }
 
-TEST(ProcessTreeOf, TheRootIsAskedToEndAndItsStatusIsTheCallers) {
+TEST(ProcessTreeOf, TerminatesTheRootAndLeavesItsStatusToTheCaller) {
   ProcessTree tree;
   const ChildProcess root;
   tree.begins_with(root.pid());
@@ -179,13 +179,13 @@ TEST(ProcessTreeOf, TheRootIsAskedToEndAndItsStatusIsTheCallers) {
 
   EXPECT_THAT(tree.end(10s, root.pid()), IsEmpty());
 
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "its time is waited for where it is needed alone";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "it waits only if necessary";
   int status = 0;
   ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid());
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
+TEST(ProcessTreeOf, KillsAProcessThatIgnoresSigterm) {
   ProcessTree tree;
   const ChildProcess stubborn([] { ::signal(SIGTERM, SIG_IGN); });
 
@@ -194,7 +194,7 @@ TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
   EXPECT_FALSE(process_state(stubborn.pid()));
 }
 
-/// A process whose first thread has ended while another runs: to /proc a zombie. Ended at scope's end.
+/// A process whose first thread has ended while another runs; /proc shows it as a zombie. Ended at scope's end.
 class WithoutItsFirstThread {
  public:
   WithoutItsFirstThread() {
@@ -227,8 +227,8 @@ class WithoutItsFirstThread {
   pid_t pid_ = -1;
 };
 
-// It would go on after the run.
-TEST(ProcessTreeOf, WhoseFirstThreadHasEndedWhileOthersRunIsKilled) {
+// Otherwise it would continue after the run.
+TEST(ProcessTreeOf, KillsAProcessWhoseFirstThreadHasEnded) {
   ProcessTree tree;
   const WithoutItsFirstThread process;
 
@@ -237,8 +237,8 @@ TEST(ProcessTreeOf, WhoseFirstThreadHasEndedWhileOthersRunIsKilled) {
   EXPECT_FALSE(process_state(process.pid()));
 }
 
-// Who then asks for its status would wait for ever.
-TEST(ProcessTreeOf, ARootWhoseFirstThreadHasEndedIsKilledToo) {
+// Otherwise a later wait for its status would never return.
+TEST(ProcessTreeOf, KillsARootWhoseFirstThreadHasEnded) {
   ProcessTree tree;
   const WithoutItsFirstThread root;
   tree.begins_with(root.pid());
@@ -246,12 +246,12 @@ TEST(ProcessTreeOf, ARootWhoseFirstThreadHasEndedIsKilledToo) {
   EXPECT_THAT(tree.end(20ms, root.pid()), IsEmpty());
 
   int status = 0;
-  ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid()) << "its other threads run";
+  ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid()) << "its other threads still run";
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-// A process that cannot be looked at has not ended, and a tree that cannot be looked at is not empty.
-TEST(ProcessTreeOf, WhereNoMoreFilesCanBeOpenedNothingIsTakenForEnded) {
+// A process that cannot be inspected has not ended, and a tree that cannot be inspected is not empty.
+TEST(ProcessTreeOf, NoProcessCountsAsEndedIfNoFileCanBeOpened) {
   ProcessTree tree;
   const ChildProcess child;
   tree.begins_with(child.pid());
@@ -270,7 +270,7 @@ TEST(ProcessTreeOf, WhereNoMoreFilesCanBeOpenedNothingIsTakenForEnded) {
   EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid()));
 }
 
-TEST(ProcessTreeOf, WhatIsAbandonedIsEndedAtOnceAndReaped) {
+TEST(ProcessTreeOf, EndsAndReapsAbandonedProcessesAtOnce) {
   ProcessTree tree;
   int below[2] = {-1, -1};
   ASSERT_EQ(::pipe(below), 0);
@@ -293,7 +293,7 @@ TEST(ProcessTreeOf, WhatIsAbandonedIsEndedAtOnceAndReaped) {
   ::close(below[1]);
 }
 
-TEST(ProcessTreeOf, AnAbandonedOneIsEndedOnceItCanBeLookedAtAgain) {
+TEST(ProcessTreeOf, EndsAnAbandonedProcessOnceItCanBeInspectedAgain) {
   ProcessTree tree;
   const ChildProcess root;
   tree.begins_with(root.pid());
@@ -309,29 +309,29 @@ TEST(ProcessTreeOf, AnAbandonedOneIsEndedOnceItCanBeLookedAtAgain) {
   EXPECT_FALSE(process_state(root.pid()));
 }
 
-/// Which processes were asked to end: each time one letter of one of them.
-class AskedToEnd {
+/// Which processes got SIGTERM: one letter for each.
+class SigtermReceivers {
  public:
-  AskedToEnd() { EXPECT_EQ(::pipe2(ends_, O_NONBLOCK), 0); }
-  ~AskedToEnd() {
+  SigtermReceivers() { EXPECT_EQ(::pipe2(ends_, O_NONBLOCK), 0); }
+  ~SigtermReceivers() {
     ::close(ends_[0]);
     ::close(ends_[1]);
   }
-  AskedToEnd(const AskedToEnd&) = delete;
-  AskedToEnd& operator=(const AskedToEnd&) = delete;
-  /// In a process of the test, which then goes on, or ends so many microseconds later. No other signal is handled
-  /// before this one: on a busy machine several are pending.
+  SigtermReceivers(const SigtermReceivers&) = delete;
+  SigtermReceivers& operator=(const SigtermReceivers&) = delete;
+  /// Call in a process of the test, which then continues, or ends this many microseconds later. Other signals wait,
+  /// since several may be pending on a busy machine.
   void listen(char letter, useconds_t ends_after = 0) const {
-    told_ = ends_[1];
+    pipe_ = ends_[1];
     letter_ = letter;
     ends_after_ = ends_after;
-    struct sigaction asked {};
-    asked.sa_handler = [](int) {
-      [[maybe_unused]] const auto written = ::write(told_, &letter_, 1);
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      [[maybe_unused]] const auto written = ::write(pipe_, &letter_, 1);
       ::ualarm(ends_after_, 0);
     };
-    ::sigfillset(&asked.sa_mask);
-    ::sigaction(SIGTERM, &asked, nullptr);
+    ::sigfillset(&action.sa_mask);
+    ::sigaction(SIGTERM, &action, nullptr);
   }
   std::multiset<char> letters() const {
     std::multiset<char> found;
@@ -340,21 +340,21 @@ class AskedToEnd {
   }
 
  private:
-  static inline int told_ = -1;
+  static inline int pipe_ = -1;
   static inline char letter_ = '?';
   static inline useconds_t ends_after_ = 0;
   int ends_[2] = {-1, -1};
 };
 
-// As a launcher it ends its ranks, and tells of them what nobody else knows.
-TEST(ProcessTreeOf, TheRootAloneIsAskedOnceAndEndsByItselfWhenTheOthersHaveBeenKilled) {
-  const AskedToEnd asked;
+// As a launcher, it ends its ranks itself, and only it knows how they ended.
+TEST(ProcessTreeOf, SendsSigtermOnceAndOnlyToTheRoot) {
+  const SigtermReceivers receivers;
   ProcessTree tree;
   const ChildProcess root([&] {
     ::signal(SIGCHLD, [](int) { ::_exit(7); });
-    asked.listen('r');
+    receivers.listen('r');
     if (::fork() == 0) {
-      asked.listen('b');
+      receivers.listen('b');
       while (true) ::pause();
     }
   });
@@ -362,25 +362,25 @@ TEST(ProcessTreeOf, TheRootAloneIsAskedOnceAndEndsByItselfWhenTheOthersHaveBeenK
 
   EXPECT_THAT(tree.end(50ms, root.pid()), IsEmpty());
 
-  EXPECT_THAT(asked.letters(), ElementsAre('r'));
+  EXPECT_THAT(receivers.letters(), ElementsAre('r'));
   int status = 0;
   ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-TEST(ProcessTreeOf, WithoutARootEachIsAskedOnce) {
-  const AskedToEnd asked;
+TEST(ProcessTreeOf, WithoutARootSendsSigtermOnceToEachProcess) {
+  const SigtermReceivers receivers;
   ProcessTree tree;
-  const ChildProcess one([&] { asked.listen('1', 100'000); }), two([&] { asked.listen('2', 100'000); });
+  const ChildProcess one([&] { receivers.listen('1', 100'000); }), two([&] { receivers.listen('2', 100'000); });
 
-  EXPECT_THAT(tree.end(60s, 0), IsEmpty()) << "each ends 0.1 s after it was asked";
+  EXPECT_THAT(tree.end(60s, 0), IsEmpty()) << "each ends 0.1 s after SIGTERM";
 
-  EXPECT_THAT(asked.letters(), ElementsAre('1', '2'));
+  EXPECT_THAT(receivers.letters(), ElementsAre('1', '2'));
   EXPECT_FALSE(process_state(one.pid()));
   EXPECT_FALSE(process_state(two.pid()));
 }
 
-/// Processes that are counted while `command` runs.
+/// The number of processes of `program` that are counted while `command` runs.
 std::int64_t count_of(const std::string& program, const std::string& command) {
   const ProcessTree tree;
   StartedProcesses processes(program, tree);
@@ -394,7 +394,7 @@ std::int64_t count_of(const std::string& program, const std::string& command) {
   return processes.count();
 }
 
-TEST(StartedProcesses, AreOfTheProgramAndNotWhatItForks) {
+TEST(StartedProcesses, CountTheProgramButNotItsForks) {
   const TemporaryFolder folder;
   const auto program = folder.file("trainer", "#!/bin/sh\n( sleep 0.3; true ) &\nwait\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
@@ -404,7 +404,7 @@ TEST(StartedProcesses, AreOfTheProgramAndNotWhatItForks) {
   EXPECT_EQ(count_of(program.string() + "-of-another-name", program.string()), 0);
 }
 
-TEST(StartedProcesses, AreNotWhatARankStartsThroughOthers) {
+TEST(StartedProcesses, DoNotCountWhatARankStartsThroughOthers) {
   const TemporaryFolder folder;
   const auto program = folder.file("trainer", R"(#!/bin/sh
 case $1 in
@@ -417,7 +417,7 @@ esac
   EXPECT_EQ(count_of(program.string(), program.string()), 1);
 }
 
-TEST(StartedProcesses, AreKnownByTheirFirstWord) {
+TEST(StartedProcesses, AreRecognizedByTheirFirstWord) {
   const TemporaryFolder folder;
   const auto program = folder / "trainer";
   std::filesystem::copy_file("/bin/sleep", program);

@@ -30,7 +30,7 @@ Json manifest_in_mesh(const Json& replicas, std::int64_t replica) {
   return manifest;
 }
 
-/// Ranks that are children of the test, and leave pages in a record.
+/// Ranks that are children of the test, with heartbeats in a record.
 class WatchedRanks : public ::testing::Test {
  protected:
   std::filesystem::path folder_of(std::int64_t rank) const {
@@ -44,7 +44,7 @@ class WatchedRanks : public ::testing::Test {
     return std::make_unique<ChildProcess>(
         [&] { ProgressPage(page).update({.step = 2, .peer = peer, .action = std::to_string(rank) + "F0"}); });
   }
-  /// The second replica's manifest, and pages of its two ranks, which wait for these peers.
+  /// The second replica's manifest, and heartbeats of its two ranks, which wait for these peers.
   void leave_replica(const Json& manifest, const std::vector<std::int32_t>& peers, const std::string& action) const {
     folder_.file("record/replica-1/manifest.json", json_text(manifest));
     for (std::size_t rank = 0; rank < peers.size(); ++rank) {
@@ -66,7 +66,7 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAHeartbeat) {
   RankWatch watch(record_, 2, tree_);
   watch.glance();
   EXPECT_FALSE(watch.any_seen());
-  EXPECT_FALSE(watch.sights()[0].still) << "there is nobody yet";
+  EXPECT_FALSE(watch.sights()[0].still) << "no rank exists yet";
 
   const auto first = start(0, 1);
   watch.glance();
@@ -87,8 +87,8 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAHeartbeat) {
   EXPECT_FALSE(watch.trouble());
 }
 
-// It has not napped yet, and nobody has watched it for as long as tells a hang from that.
-TEST_F(WatchedRanks, ARankThatIsSeenForTheFirstTimeHasNotHungYet) {
+// Its first poll was too recent to call it a hang.
+TEST_F(WatchedRanks, ARankDoesNotHangAtItsFirstPoll) {
   const auto rank = start(0, 1);
   RankWatch watch(record_, 1, tree_);
 
@@ -132,13 +132,13 @@ TEST_F(WatchedRanks, LostRanksAreOrderedByThePollThatMissedThem) {
   EXPECT_FALSE(sights[2].gone);
 }
 
-TEST_F(WatchedRanks, AStoppedRanksHeartbeatOfThatMomentCounts) {
+TEST_F(WatchedRanks, AStoppedRanksHeartbeatAtThatMomentCounts) {
   const auto rank = start(0);
   RankWatch watch(record_, 1, tree_);
   watch.glance();
   rank->stop();
   watch.glance();
-  ProgressPage(folder_of(0) / "progress").update({.step = 7, .action = "0B7"});  // what it does once it is let go on
+  ProgressPage(folder_of(0) / "progress").update({.step = 7, .action = "0B7"});  // what it does when it continues
   watch.glance();
 
   const auto sight = watch.sights()[0];
@@ -165,13 +165,13 @@ TEST_F(WatchedRanks, ATracerIsDistinguishedFromASignal) {
   EXPECT_EQ(watch.sights()[0].action, "0F0");
 }
 
-TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsHeartbeat) {
+TEST_F(WatchedRanks, AHeartbeatRevealsARankThatDiedUnseen) {
   const auto dead = start(1);
   dead->die();
   ::waitpid(dead->pid(), nullptr, 0);
   RankWatch alone(record_, 2, tree_);
   alone.glance();
-  EXPECT_FALSE(alone.sights()[1].gone) << "its number may be of another machine";
+  EXPECT_FALSE(alone.sights()[1].gone) << "its process number may be another machine's";
 
   const auto living = start(0);
   RankWatch watch(record_, 2, tree_);
@@ -180,8 +180,8 @@ TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsHeartbeat) {
   EXPECT_TRUE(watch.trouble());
 }
 
-// A page with another host's name, or with no process number, is of a process that cannot be looked for here.
-TEST_F(WatchedRanks, ARankThatCannotBeLookedForHasNotDiedUnseen) {
+// A heartbeat with another host's name, or without a process number, is of a process that cannot be checked here.
+TEST_F(WatchedRanks, ARankThatCannotBeCheckedIsNotCalledDead) {
   { const auto elsewhere = start(1); }
   const std::string page = bytes_of(folder_of(1) / "progress");
   ASSERT_NE(page.find(host_name()), std::string::npos);
@@ -206,8 +206,8 @@ TEST_F(WatchedRanks, AHeartbeatOfAForeignProcessIsIgnored) {
   { ProgressPage(folder_of(0) / "progress").update({.step = 1}); }
   RankWatch watch(record_, 1, tree_);
   watch.glance();
-  EXPECT_FALSE(watch.sights()[0].found) << "of the test itself";
-  EXPECT_TRUE(watch.any_seen()) << "its folder is there";
+  EXPECT_FALSE(watch.sights()[0].found) << "the process is the test itself";
+  EXPECT_TRUE(watch.any_seen()) << "its folder exists";
 }
 
 TEST_F(WatchedRanks, AHeartbeatOfAForeignProcessIsIgnoredEvenIfOtherRanksWereSeen) {
@@ -219,7 +219,7 @@ TEST_F(WatchedRanks, AHeartbeatOfAForeignProcessIsIgnoredEvenIfOtherRanksWereSee
   watch.glance();
   watch.glance();
 
-  EXPECT_FALSE(watch.sights()[1].found) << "of the test itself";
+  EXPECT_FALSE(watch.sights()[1].found) << "the process is the test itself";
   EXPECT_FALSE(watch.is_rank(::getpid()));
 }
 
@@ -231,10 +231,10 @@ TEST_F(WatchedRanks, KeepTheirNumbersWhenTheirRecordIsRemoved) {
 
   EXPECT_TRUE(watch.any_seen());
   EXPECT_TRUE(watch.sights()[0].found);
-  EXPECT_FALSE(watch.sights()[0].seen) << "there is no page any more";
+  EXPECT_FALSE(watch.sights()[0].seen) << "the heartbeat is removed";
 }
 
-// A second by design: shorter pauses are those of a busy machine.
+// One second by design, since shorter pauses also happen on a busy machine.
 TEST_F(WatchedRanks, ARankThatStopsPollingHangs) {
   const auto hangs = start(0, 2), leaves = start(1);
   const auto page = folder_of(2) / "progress";
@@ -257,11 +257,11 @@ TEST_F(WatchedRanks, ARankThatStopsPollingHangs) {
 
   EXPECT_TRUE(watch.sights()[0].still);
   EXPECT_GE(passed(), 1s);
-  EXPECT_FALSE(watch.sights()[1].still) << "it left at once; what passed since then does not count";
+  EXPECT_FALSE(watch.sights()[1].still) << "it exited at once, so the time since then does not count";
   EXPECT_FALSE(watch.sights()[2].still);
   hangs->die();
   watch.glance();
-  EXPECT_TRUE(watch.sights()[0].gone && watch.sights()[0].still) << "until it was ended";
+  EXPECT_TRUE(watch.sights()[0].gone && watch.sights()[0].still) << "it was silent until it was ended";
 }
 
 TEST_F(WatchedRanks, AnErrorIsQuotedFromTheExitFile) {
@@ -277,15 +277,15 @@ TEST_F(WatchedRanks, AnErrorIsQuotedFromTheExitFile) {
   EXPECT_FALSE(sights[1].exit);
 }
 
-/// A page as a rank of another host leaves it.
+/// Makes the heartbeat look as if a rank on another host wrote it.
 void move_to_host(const std::filesystem::path& page, const std::string& host) {
   std::fstream file(page, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(128);
   file.write((host + '\0').c_str(), std::ssize(host) + 1);
 }
 
-// Its process id is another process's here, and its page may be old. What it said to ranks that waited in vain counts.
-TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
+// Its process id is another process's here, and its heartbeat may be old. What it reported to waiting ranks counts.
+TEST_F(WatchedRanks, UsesOnlyReceivedReportsOfARankOnAnotherHost) {
   const auto here = start(0, 1), namesake = start(1, 0);
   move_to_host(folder_of(1) / "progress", "far");
   RankWatch watch(record_, 3, tree_);
@@ -294,7 +294,7 @@ TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
   EXPECT_FALSE(watch.sights()[1].found);
   EXPECT_EQ(watch.sights()[1].host, "far");
   EXPECT_EQ(watch.sights()[1].peer, -1);
-  EXPECT_TRUE(watch.sights()[2].elsewhere) << "it has begun, and its page is not seen here";
+  EXPECT_TRUE(watch.sights()[2].elsewhere) << "it has started, but its heartbeat is not visible here";
 
   ExitFile exit{0, "timeout", 1, {}, "0RECV_B0"};
   exit.waited_for = {1, 2};
@@ -306,21 +306,21 @@ TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
               "visible here; ranks 0 and 1 waited for it");
 }
 
-TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheRun) {
+TEST_F(WatchedRanks, RanksOfSeveralPipelinesHaveTheRunsNumbers) {
   leave_replica(manifest_in_mesh({{0, 2}, {1, 3}}, 1), {1, 0}, "0RECV_B0");
   RankWatch watch(record_, 1, tree_);
 
   watch.glance();
 
   const auto sights = watch.sights();
-  ASSERT_EQ(sights.size(), 4U) << "one for each rank of each pipeline, though one was asked for";
+  ASSERT_EQ(sights.size(), 4U) << "one for each rank of each pipeline, although one was requested";
   EXPECT_EQ(sights[1].step, 4);
-  EXPECT_EQ(sights[1].peer, 3) << "which its own pipeline calls 1";
-  EXPECT_EQ(sights[3].peer, 1) << "which its own pipeline calls 0";
+  EXPECT_EQ(sights[1].peer, 3) << "rank 1 in its own pipeline";
+  EXPECT_EQ(sights[3].peer, 1) << "rank 0 in its own pipeline";
   EXPECT_EQ(sights[3].replica, "replica 1, rank 1");
 }
 
-TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica) {
+TEST_F(WatchedRanks, RanksOfOurReplicasHaveTheRunsNumbersAndTheirReplica) {
   Json manifest = synthetic_candidate({}).manifest;
   manifest["mesh"] = mesh_json({{"replica", 2}, {"pp", 2}}, {{0, 1}, {2, 3}}, 1);
   leave_replica(manifest, {3, -1}, "1STEP");
@@ -329,14 +329,14 @@ TEST_F(WatchedRanks, RanksOfOurReplicasNameTheRunsRanksAndAreNamedByTheirReplica
   watch.glance();
 
   const auto sights = watch.sights();
-  EXPECT_EQ(sights[2].peer, 3) << "a rank of the run";
+  EXPECT_EQ(sights[2].peer, 3) << "numbered within the run";
   EXPECT_THAT(
       diagnose(sights, "60 s").words,
       "the time limit of 60 s passed: rank 3 (replica 1, rank 1, stage 1) made no progress; it was last seen in "
       "1STEP of step 4; rank 2 waited for it");
 }
 
-/// Of a run of two pipelines of two ranks each.
+/// The manifest of one of two pipelines with two ranks each.
 std::string manifest_of_replica(std::int64_t replica) {
   return json_text(manifest_in_mesh({{0, 2}, {3, 1}}, replica));
 }
@@ -359,8 +359,8 @@ TEST(PlacesInMesh, EachRankOfTheRunHasItsFolderAndItsPipeline) {
   EXPECT_THAT(places[3].pipeline, ElementsAre(3, 1));
 }
 
-// A folder's entries come in no order: whichever of the two comes first is once the one that is being written.
-TEST(PlacesInMesh, AManifestThatIsBeingWrittenDoesNotHideTheOthers) {
+// A folder's entries have no order, so the incomplete manifest comes first in one of the two rounds.
+TEST(PlacesInMesh, AnIncompleteManifestDoesNotHideTheOthers) {
   for (const std::int64_t written : {0, 1}) {
     const TemporaryFolder folder;
     folder.file("replica-0/manifest.json", written == 0 ? manifest_of_replica(0) : "{\"schema\": ");

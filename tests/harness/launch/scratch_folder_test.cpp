@@ -32,8 +32,8 @@ TEST(ScratchFolder, IsRemovedWithItsContents) {
   EXPECT_TRUE(fs::is_empty(parent.path()));
 }
 
-// A plumbline ended by SIGKILL cannot tidy up; segments in memory would stay until the machine starts again.
-TEST(ScratchFolder, OfADeadProcessIsRemovedAndOfALivingOneKept) {
+// A plumbline that SIGKILL ends cannot clean up; memory segments would stay until the machine restarts.
+TEST(ScratchFolder, IsRemovedIfItsProcessIsDeadAndKeptIfItLives) {
   const TemporaryFolder parent;
   const ScratchFolder living(0, {parent.path()});
   age(living.path());
@@ -52,7 +52,7 @@ TEST(ScratchFolder, OfADeadProcessIsRemovedAndOfALivingOneKept) {
   EXPECT_TRUE(fs::exists(living.path()));
 }
 
-TEST(ScratchFolder, AYoungOneIsKeptBecauseItMayBeLockedSoon) {
+TEST(ScratchFolder, ARecentOneIsKept) {
   const TemporaryFolder parent;
   const fs::path young = parent / "plumbline-run-young";
   fs::create_directory(young);
@@ -62,7 +62,7 @@ TEST(ScratchFolder, AYoungOneIsKeptBecauseItMayBeLockedSoon) {
   EXPECT_TRUE(fs::exists(young));
 }
 
-// Only root can make such a folder here; to others it is one more that stays.
+// Only root can make such a folder here; for other users it is one more folder that stays.
 TEST(ScratchFolder, OfAnotherUserIsKept) {
   const TemporaryFolder parent;
   const fs::path theirs = parent / "plumbline-run-theirs";
@@ -90,7 +90,7 @@ TEST(ScratchFolder, LeavesNoFileOpen) {
   EXPECT_EQ(open_files(), before);
 }
 
-// Some file systems have none; here no file can be opened for one.
+// Some file systems have no locks; here no file can be opened for one.
 TEST(ScratchFolder, WithoutLocksTheFirstOneIsUsed) {
   const TemporaryFolder parent;
   rlimit usual{};
@@ -108,15 +108,15 @@ TEST(ScratchFolder, WithoutLocksTheFirstOneIsUsed) {
   EXPECT_TRUE(fs::exists(scratch.path()));
 }
 
-// Too little asked for, and ranks die of SIGBUS in the middle of a run.
+// With too little memory, ranks die of SIGBUS in the middle of a run.
 TEST(ScratchFolder, EachRankNeedsRoomForItsSegment) {
   constexpr std::int64_t mebibyte = 1 << 20;
   EXPECT_EQ(ScratchFolder::bytes_for(0), 16 * mebibyte);
   EXPECT_EQ(ScratchFolder::bytes_for(8), (16 + 8 * 4) * mebibyte);
 }
 
-// On a machine so loaded that it stood still between two lines, its folder looks left behind.
-TEST(ScratchFolder, TakenByAnotherProcessIsMadeAgain) {
+// If a loaded machine pauses between two lines, its folder looks abandoned.
+TEST(ScratchFolder, IsMadeAgainIfAnotherProcessRemovedIt) {
   const TemporaryFolder parent;
   int taken = 0;
 
@@ -130,11 +130,11 @@ TEST(ScratchFolder, TakenByAnotherProcessIsMadeAgain) {
   EXPECT_EQ(taken, 3);
   EXPECT_TRUE(fs::exists(scratch.path()));
   const int lock = open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  EXPECT_NE(flock(lock, LOCK_EX | LOCK_NB), 0) << "nothing keeps others off it";
+  EXPECT_NE(flock(lock, LOCK_EX | LOCK_NB), 0) << "no lock protects it";
   close(lock);
 }
 
-TEST(ScratchFolder, IsMadeInTheFirstPlaceThatCanBeWrittenTo) {
+TEST(ScratchFolder, IsMadeInTheFirstWritablePlace) {
   const TemporaryFolder parent;
 
   const ScratchFolder scratch(0, {"/proc/no-such-place", parent.path()});
@@ -144,7 +144,7 @@ TEST(ScratchFolder, IsMadeInTheFirstPlaceThatCanBeWrittenTo) {
   EXPECT_THAT(error_of<SystemError>(nowhere), HasSubstr("/proc/no-such-place: No such file or directory"));
 }
 
-// A container's /dev/shm may be small; Open MPI waits without end where its segments do not fit.
+// A container's /dev/shm may be small; Open MPI waits forever if its segments do not fit.
 TEST(ScratchFolder, IsMadeWhereThereIsRoom) {
   const TemporaryFolder parent;
   constexpr std::int64_t exbibyte = std::int64_t{1} << 60;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine is asked once per process: each test case uses its own process.
+// The machine is examined once per process, so each test case uses its own process.
 #include "support/single_copy.hpp"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 namespace plumbline::testing {
 namespace {
 
-/// From now on, as in a container without SYS_PTRACE, this process and its children may read no other's memory.
+/// Forbids this process and its children to read other processes' memory, as in a container without SYS_PTRACE.
 void forbid_reading() {
   const auto instruction = [](std::uint16_t code, std::uint32_t number, std::uint8_t skipped_if_not) {
     return sock_filter{code, 0, skipped_if_not, number};
@@ -37,13 +37,13 @@ void forbid_reading() {
 
 class SingleCopy : public LaunchTest {
  protected:
-  /// Says on stderr what a launch gets in both of Open MPI's variables, between brackets.
-  [[noreturn]] void tell(bool allowed, const char* of_user) {
+  /// Prints on stderr both of Open MPI's variables in a launch, between brackets.
+  [[noreturn]] void print_variables(bool allowed, const char* of_user) {
     {
       const EnvironmentVariable given("OMPI_MCA_btl_vader_single_copy_mechanism", of_user);
       if (!allowed) forbid_reading();
       run("echo \"[$OMPI_MCA_btl_vader_single_copy_mechanism $OMPI_MCA_smsc]\"", 0);
-      std::cerr << said() << std::endl;
+      std::cerr << output() << std::endl;
     }
     _exit(0);
   }
@@ -51,10 +51,10 @@ class SingleCopy : public LaunchTest {
 
 TEST_F(SingleCopy, IsTurnedOffIfForbiddenUnlessTheUserSetsIt) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(tell(false, nullptr), ::testing::ExitedWithCode(0), HasSubstr("[none ^cma]"));
-  EXPECT_EXIT(tell(false, "cma"), ::testing::ExitedWithCode(0), HasSubstr("[cma ^cma]"));
+  EXPECT_EXIT(print_variables(false, nullptr), ::testing::ExitedWithCode(0), HasSubstr("[none ^cma]"));
+  EXPECT_EXIT(print_variables(false, "cma"), ::testing::ExitedWithCode(0), HasSubstr("[cma ^cma]"));
   if (single_copy_allowed()) {
-    EXPECT_EXIT(tell(true, nullptr), ::testing::ExitedWithCode(0), HasSubstr("[ ]"));
+    EXPECT_EXIT(print_variables(true, nullptr), ::testing::ExitedWithCode(0), HasSubstr("[ ]"));
   }
 }
 

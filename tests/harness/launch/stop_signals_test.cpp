@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Sets what is done with a signal, and puts it back.
+/// Sets a signal's disposition and restores it.
 class Disposition {
  public:
   Disposition(int signal, void (*handler)(int)) : signal_(signal), before_(::signal(signal, handler)) {}
@@ -26,25 +26,25 @@ class Disposition {
   void (*before_)(int);
 };
 
-TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
+TEST(StopSignals, AreSeenByPollingAndByWaiting) {
   for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"),
                                      {SIGTERM, "SIGTERM"},
                                      {SIGHUP, "SIGHUP"},
                                      {SIGQUIT, "SIGQUIT"},
                                      {SIGPIPE, "SIGPIPE"}}) {
-    const Disposition usual(signal, SIG_DFL);  // whoever started the tests may have had them ignored, as nohup does
+    const Disposition usual(signal, SIG_DFL);  // the tests' parent may ignore them, as nohup does
     StopSignals signals, waited;
     EXPECT_FALSE(signals.stop_requested());
     EXPECT_STREQ(signals.name(), "");
     ::raise(signal);
     EXPECT_TRUE(signals.stop_requested());
-    EXPECT_TRUE(signals.stop_requested()) << "also later";
+    EXPECT_TRUE(signals.stop_requested()) << "the answer stays";
     EXPECT_STREQ(signals.name(), name);
 
-    EXPECT_FALSE(waited.wait(0ms)) << "the other took it";
+    EXPECT_FALSE(waited.wait(0ms)) << "the first object took the signal";
     ::raise(signal);
     EXPECT_TRUE(waited.wait(10s));
-    EXPECT_TRUE(waited.wait(0ms)) << "also later";
+    EXPECT_TRUE(waited.wait(0ms)) << "the answer stays";
     EXPECT_STREQ(waited.name(), name);
   }
 }
@@ -60,7 +60,7 @@ TEST(StopSignals, TheFirstOneIsKept) {
   EXPECT_STREQ(signals.name(), "SIGTERM");
 }
 
-TEST(StopSignals, AChildThatEndsWakesAndStopsNothing) {
+TEST(StopSignals, AChildsEndEndsTheWaitButRequestsNoStop) {
   StopSignals signals;
   const auto begin = std::chrono::steady_clock::now();
   ::raise(SIGCHLD);
@@ -71,15 +71,15 @@ TEST(StopSignals, AChildThatEndsWakesAndStopsNothing) {
   EXPECT_STREQ(signals.name(), "");
 }
 
-TEST(StopSignals, WithoutOneTheWaitTakesItsTime) {
+TEST(StopSignals, TheWaitTakesItsTimeWithoutASignal) {
   StopSignals signals;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(signals.wait(20ms));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
 }
 
-// As by nohup.
-TEST(StopSignals, WhatIsIgnoredStopsNothing) {
+// As with nohup.
+TEST(StopSignals, AnIgnoredSignalStopsNothing) {
   for (const int signal : {SIGHUP, SIGPIPE}) {
     const Disposition ignored(signal, SIG_IGN);
     StopSignals signals;
@@ -89,8 +89,8 @@ TEST(StopSignals, WhatIsIgnoredStopsNothing) {
   }
 }
 
-// A shell without job control lets all that it starts in the background ignore these.
-TEST(StopSignals, WhatIsSentToAProcessInTheBackgroundStopsIt) {
+// A shell without job control lets background processes ignore these.
+TEST(StopSignals, SignalsStopABackgroundProcess) {
   for (const int signal : {SIGINT, SIGQUIT}) {
     const Disposition ignored(signal, SIG_IGN);
     StopSignals signals;
@@ -99,8 +99,8 @@ TEST(StopSignals, WhatIsSentToAProcessInTheBackgroundStopsIt) {
   }
 }
 
-// Whose parent ignores SIGCHLD is never told how its children ended, and waits for what has ended.
-TEST(StopSignals, AChildCanBeWaitedForWhoeverIgnoredIt) {
+// A parent that ignores SIGCHLD never learns how its children ended.
+TEST(StopSignals, AChildCanBeWaitedForEvenIfSigchldWasIgnored) {
   const Disposition ignored(SIGCHLD, SIG_IGN);
   {
     const StopSignals signals;
@@ -112,10 +112,10 @@ TEST(StopSignals, AChildCanBeWaitedForWhoeverIgnoredIt) {
   }
   struct sigaction afterwards {};
   ::sigaction(SIGCHLD, nullptr, &afterwards);
-  EXPECT_EQ(afterwards.sa_handler, SIG_IGN) << "as it was";
+  EXPECT_EQ(afterwards.sa_handler, SIG_IGN) << "unchanged";
 }
 
-/// How a process ends that gets these signals while a StopSignals lives, and that one, if any, once it is gone.
+/// How a process ends that gets these signals during a StopSignals' lifetime, and the other one, if any, afterwards.
 int status_after(const std::vector<int>& while_it_lives, int afterwards) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -132,12 +132,12 @@ int status_after(const std::vector<int>& while_it_lives, int afterwards) {
   return status;
 }
 
-TEST(StopSignals, ThoseThatCameTwiceDoNotEndTheCallerAfterwards) {
+TEST(StopSignals, RepeatedSignalsDoNotEndTheCallerAfterwards) {
   const int status = status_after({SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE}, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(StopSignals, AfterwardsTheyDoWhatTheyDidBefore) {
+TEST(StopSignals, TheirOldEffectReturnsAfterwards) {
   const int status = status_after({}, SIGINT);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of MessageTransport that no real endpoint triggers, with one that carries other bodies than it is given.
+// Checks of MessageTransport that no real endpoint triggers, with an endpoint that sends other bodies than it gets.
 #include "pipeline/transport/message_transport.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 using Replace = std::function<ConstBytes(ConstBytes body)>;
 
-/// `replace` changes the bodies of payloads that leave.
+/// `replace` changes the bodies of outgoing payloads.
 class LyingEndpoint : public Endpoint {
  public:
   LyingEndpoint(std::unique_ptr<Endpoint> inner, const Replace& replace)
@@ -57,8 +57,8 @@ class TwoRanks : public ::testing::Test {
     }
   }
   Transport& rank(std::size_t index) { return *ranks_[index]; }
-  /// What rank 0 says of a message of 16 bytes from rank 1.
-  std::string said_of_message() {
+  /// The error on rank 0 for a message of 16 bytes from rank 1.
+  std::string error_of_message() {
     Pending received = post_one(rank(0), receive_from(rank(0), 1, 0, {2, 2}));
     post(rank(1), {send_to(rank(1), 0, 0, content(1, 0, {2, 2}))});
     return testing::error_of<RunError>([&] {
@@ -73,19 +73,19 @@ class TwoRanks : public ::testing::Test {
 
 TEST_F(TwoRanks, AShorterPayloadIsAnError) {
   replace_ = [](ConstBytes body) { return body.first(12); };
-  EXPECT_THAT(said_of_message(), HasSubstr("rank 0, RECV_F microbatch 0 from rank 1, 2x2 float32: 12 bytes arrived "
-                                           "instead of 16"));
+  EXPECT_THAT(error_of_message(), HasSubstr("rank 0, RECV_F microbatch 0 from rank 1, 2x2 float32: 12 bytes arrived "
+                                            "instead of 16"));
 }
 
 TEST_F(TwoRanks, AMissingPayloadIsAnError) {
   replace_ = [](ConstBytes) { return ConstBytes(); };
-  EXPECT_THAT(said_of_message(), HasSubstr("0 bytes arrived instead of 16"));
+  EXPECT_THAT(error_of_message(), HasSubstr("0 bytes arrived instead of 16"));
 }
 
 TEST_F(TwoRanks, ALongerPayloadIsAnError) {
   const std::array<std::byte, 400> longer{};
   replace_ = [&](ConstBytes) { return ConstBytes(longer); };
-  EXPECT_THAT(said_of_message(), HasSubstr("400 bytes arrived instead of 16"));
+  EXPECT_THAT(error_of_message(), HasSubstr("400 bytes arrived instead of 16"));
 }
 
 TEST_F(TwoRanks, AnEarlyPayloadWaitsInItsHandle) {
@@ -106,16 +106,16 @@ TEST_F(TwoRanks, AHandleMayOutliveItsTransport) {
 }
 
 TEST_F(TwoRanks, InvalidPeersAreRefused) {
-  for (const int nobody : {-1, 0, 2}) {
+  for (const int peer : {-1, 0, 2}) {
     EXPECT_THAT(thrown_by<std::logic_error>([&] {
-                  post(rank(0), {receive_from(rank(0), nobody, 0, {2, 2})});
+                  post(rank(0), {receive_from(rank(0), peer, 0, {2, 2})});
                 }),
-                HasSubstr("a message to or from rank " + std::to_string(nobody) + " cannot be posted by rank 0 of 2"));
+                HasSubstr("a message to or from rank " + std::to_string(peer) + " cannot be posted by rank 0 of 2"));
   }
 }
 
-/// Of a wait of at most 3 s, by a clock that is `gap` further each time it is read: how often it was read, and whether
-/// the message came, which rank 1 sends after the second reading of a longer gap.
+/// Waits at most 3 s, by a clock that advances by `gap` each time it is read. Returns how often it was read, and
+/// whether the message came; rank 1 sends it after the second reading of a longer gap.
 std::pair<int, bool> wait_with_gaps_of(std::chrono::milliseconds gap) {
   static std::chrono::milliseconds between;
   static int read;
@@ -138,14 +138,14 @@ std::pair<int, bool> wait_with_gaps_of(std::chrono::milliseconds gap) {
   }
 }
 
-// A stop of the whole process takes no one's time: of a gap between two polls a second counts.
+// Stopping the whole process must not use up the limit, so a gap between two polls counts at most one second.
 TEST(WaitsClock, AGapCountsAsOneSecond) {
   EXPECT_EQ(wait_with_gaps_of(std::chrono::hours(1)), (std::pair{3, true})) << "two gaps are two seconds";
-  EXPECT_EQ(wait_with_gaps_of(std::chrono::seconds(2)), (std::pair{4, false})) << "three are all of the limit";
-  EXPECT_EQ(wait_with_gaps_of(std::chrono::milliseconds(900)), (std::pair{5, false})) << "shorter ones count whole";
+  EXPECT_EQ(wait_with_gaps_of(std::chrono::seconds(2)), (std::pair{4, false})) << "three seconds are the whole limit";
+  EXPECT_EQ(wait_with_gaps_of(std::chrono::milliseconds(900)), (std::pair{5, false})) << "shorter gaps count fully";
 }
 
-/// What a rank's heartbeat says of it.
+/// What the heartbeat shows.
 TEST_F(TwoRanks, WaitCallbackSeesEachPeerOnce) {
   std::vector<int> shown;
   std::atomic<bool> waits = false;

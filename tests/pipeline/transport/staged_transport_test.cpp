@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads through host memory, between threads: the whole transport suite. CPU tensors stand for GPU tensors; they are
-// copied all the same.
+// The whole transport suite between threads, with payloads through host memory. CPU tensors take the place of GPU
+// tensors; they are copied too.
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads' endpoints alone, below messages with checked headers.
+// The threads' endpoints by themselves, below messages with checked headers.
 #include <gmock/gmock.h>
 
 #include <array>

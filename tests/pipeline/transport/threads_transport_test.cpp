@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// An endpoint on which no message ends at once: what an end observes of two messages, and in which order, varies.
+/// An endpoint on which no message ends at once, so that both ends observe two messages in varying order.
 class ReluctantEndpoint final : public Endpoint {
  public:
   explicit ReluctantEndpoint(std::unique_ptr<Endpoint> inner) : inner_(std::move(inner)) {}
@@ -105,10 +105,7 @@ TEST(ThreadsTransport, AbortEndsEveryWaitWithRankAndReason) {
       post(t, {send_to(t, 4, 0, content(3, 0, {1, 1, 4}))});
       t.wait_for_sends();
     }
-    if (t.rank() == 4) {
-      at::Tensor tensor = at::zeros({3});
-      t.receive_tensor(3, tensor);
-    }
+    if (t.rank() == 4) t.receive(3, tied_gradient_header(0, 4, false, at::zeros({3, 2})))->wait();
     if (t.rank() == 0) {
       std::this_thread::sleep_for(50ms);
       t.abort("the disk is full");
@@ -130,12 +127,12 @@ TransportSettings with_limit(std::chrono::milliseconds timeout) {
 TEST(WaitingRanks, AnnounceLongWaits) {
   const auto transports = make_threads_transports(3, with_limit(1s));
   run_on_threads(transports, Ending::broken, [](Transport& t) {
-    if (t.rank() == 2) return;  // stopped, for all that the others can observe
+    if (t.rank() == 2) return;  // looks stopped to the others
     Pending id = post_one(t, receive_from(t, t.rank() + 1, 0, {1, 2}));
     if (t.rank() == 0) std::this_thread::sleep_for(20ms);
     try {
       id->wait();
-      ADD_FAILURE() << "nobody sends";
+      ADD_FAILURE() << "no rank sends";
     } catch (const DeadlineError& error) {
       const std::string end = "rank 2 has not reported that it waits";
       if (t.rank() == 1) {
@@ -155,7 +152,7 @@ TEST(WaitingRanks, NameRanksThatWaitForEachOther) {
     Pending id = post_one(t, receive_from(t, 1 - t.rank(), 0, {1, 2}));
     try {
       id->wait();
-      ADD_FAILURE() << "nobody sends";
+      ADD_FAILURE() << "no rank sends";
     } catch (const DeadlineError& error) {
       EXPECT_THAT(error.what(), HasSubstr(": they wait for each other"));
       EXPECT_THAT(error.waited_for, ElementsAre(1 - t.rank(), t.rank()));
@@ -271,7 +268,7 @@ TEST(ThreadsTransport, StartUpHasItsOwnLimit) {
 }
 
 TEST(ThreadsTransport, BroadcastsCarryRequests) {
-  for (const int asked : {0, 1, 2}) {
+  for (const int requested : {0, 1, 2}) {
     ThreadRanks<3>::run(hasty, Ending::clean, [&](Transport& t) {
       bool now = false;
       t.carry_request([&] { return now; });
@@ -281,8 +278,8 @@ TEST(ThreadsTransport, BroadcastsCarryRequests) {
         return t.request_carried();
       };
       EXPECT_FALSE(agree());
-      now = t.rank() == asked;
-      EXPECT_TRUE(agree()) << "rank " << asked << ", seen by rank " << t.rank();
+      now = t.rank() == requested;
+      EXPECT_TRUE(agree()) << "rank " << requested << ", seen by rank " << t.rank();
       now = false;
       EXPECT_FALSE(agree()) << "once";
     });

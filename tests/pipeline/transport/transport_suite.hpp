@@ -15,13 +15,13 @@ REGISTER_TYPED_TEST_SUITE_P(TransportSuite, Ring, BothDirectionsAtOnceWithTheSam
                             LargePayloadsBothWays, TrafficIsCountedByPeerDirectionAndSide, ManyRoundsWithJitter,
                             ChangingShapes, OneTokenOfOneRow, SeveralShapesKeepTheirOrder, OtherDtypes,
                             SendCompletesOnlyWhenReceived, SentTensorIsKeptUntilReceived,
-                            ReceiveBufferCountsAsTransportMemory, ReceivesIntoTheTensorThatIsGiven,
+                            ReceiveBufferCountsAsTransportMemory, ReceivesIntoAGivenTensor,
                             GatherBroadcastBarrier, GatherReportsTheAwaitedRanks, BarrierWaitsForAllRanks,
-                            TensorsInBothDirections, RefusesTensorsOfUnequalShapes, NamesMismatchedControlCalls,
-                            MismatchedHeaderNamesBothEnds, FindsSwappedMessagesOfOneEdge,
+                            TiedGradientsTravelInBothDirections, RefusesTiedGradientsOfUnequalShapes,
+                            NamesMismatchedControlCalls, MismatchedHeaderNamesBothEnds, FindsSwappedMessagesOfOneEdge,
                             RefusesAPayloadThatDoesNotMatchItsHeader, RefusesAGivenTensorThatDoesNotMatchTheHeader,
                             RefusesAStridedPayload, DeadlineNamesAnUnansweredReceive, DeadlineNamesAnUnreceivedSend,
-                            DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATensorNamesTheRank,
+                            DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATiedGradientNamesTheRank,
                             SlowMessagesAreAccepted, FinishRefusesPendingOperations, MisuseThrowsALogicError);
 
 }  // namespace plumbline

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
-TEST(WaitNotes, ARankThatReportsNothingMoreIsNoPartOfACircle) {
+TEST(WaitNotes, ASilentRankIsNotPartOfACycle) {
   const auto endpoints = make_threads_endpoints(2);
   WaitNotes own(*endpoints[0]), others(*endpoints[1]);
   others.announce(0, "RECV_B microbatch 1 from rank 0");

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(Panel, ValuesLieBetweenTheAxesUpwardsFromTheirBeginnings) {
+TEST(Panel, ValuesMapToPlacesBetweenTheAxes) {
   const Panel panel({100, 10, 300, 110}, {2, 6, {}, ""}, {5, 7, {}, ""});
 
   EXPECT_EQ(panel.x(2), 100);
@@ -28,7 +28,7 @@ TEST(Panel, ValuesLieBetweenTheAxesUpwardsFromTheirBeginnings) {
   EXPECT_EQ(panel.y(7), 10);
 }
 
-TEST(Panel, EachTickStandsAtItsValueAndLabelsAreText) {
+TEST(Panel, TicksAreAtTheirValuesAndLabelsAreEscaped) {
   const Panel panel({100, 10, 300, 110}, {0, 4, {{1, "one"}}, "x & y"}, {-1, 1, {{0, "zero"}}, "loss"});
 
   const std::string svg = panel.draw_axes("<title>");
@@ -40,7 +40,7 @@ TEST(Panel, EachTickStandsAtItsValueAndLabelsAreText) {
   EXPECT_EQ(testing::parse_markup(picture(400, 200, "p", svg), false).error, "");
 }
 
-TEST(Panel, LinesAndTicksAndLabelsStandWhereTheyBelong) {
+TEST(Panel, LinesTicksAndLabelsAreInTheirPlaces) {
   const Panel panel({100, 10, 300, 110}, {0, 4, {{1, "one"}}, "step"}, {-1, 1, {{0, "zero"}, {1, "1"}}, "loss"});
 
   const std::string svg = panel.draw_axes();
@@ -48,13 +48,13 @@ TEST(Panel, LinesAndTicksAndLabelsStandWhereTheyBelong) {
   EXPECT_THAT(svg, HasSubstr("d=\"M100 60H300M100 10H300\"")) << "across, at 0 and at 1";
   EXPECT_THAT(svg, HasSubstr("d=\"M100 10V110H300M96 60h4M96 10h4M150 110v4\""));
   EXPECT_THAT(svg, HasSubstr("<text x=\"200\" y=\"146\" text-anchor=\"middle\">step</text>"));
-  // 4 letters of 6.6, a tick of 4 and two distances, 3 and 10, to the left of the axis.
+  // To the left of the axis: 4 letters of 6.6, a tick of 4, and distances of 3 and 10.
   EXPECT_THAT(
       svg, HasSubstr("<text x=\"56.6\" y=\"60\" text-anchor=\"middle\" transform=\"rotate(-90 56.6 60)\">loss</text>"));
 }
 
 // An entry is 48 wide, and 6.6 for each letter.
-TEST(Panel, EntriesOfALegendStandBesideEachOther) {
+TEST(Panel, LegendEntriesAreNextToEachOther) {
   const std::string svg = draw_legend(10, 5, 500, {{"", "a"}, {"", "bb"}, {"", "c"}});
 
   EXPECT_THAT(svg, HasSubstr("translate(10 5)\"><text x=\"30\" y=\"10\">a<"));
@@ -62,7 +62,7 @@ TEST(Panel, EntriesOfALegendStandBesideEachOther) {
   EXPECT_THAT(svg, HasSubstr("translate(125.8 5)\"><text x=\"30\" y=\"10\">c<"));
 }
 
-TEST(Panel, ALegendThatIsTooWideGoesOnBelow) {
+TEST(Panel, ATooWideLegendContinuesBelow) {
   const std::vector<LegendEntry> entries{{"", "first"}, {"", "second"}};
 
   EXPECT_THAT(draw_legend(0, 5, 500, entries), Not(HasSubstr(" 23)")));
@@ -70,7 +70,7 @@ TEST(Panel, ALegendThatIsTooWideGoesOnBelow) {
   EXPECT_THAT(draw_legend(0, 5, 50, {{"", "first"}}), HasSubstr("translate(0 5)")) << "no row is left empty";
 }
 
-TEST(Svg, EachNumberStandsInItsAttribute) {
+TEST(Svg, EachNumberIsInItsAttribute) {
   EXPECT_EQ(rectangle(1, 2, 3, 4, " fill=\"none\""),
             "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" fill=\"none\"/>\n");
   EXPECT_EQ(line(1, 2, 3, 4, ""), "<line x1=\"1\" y1=\"2\" x2=\"3\" y2=\"4\"/>\n");
@@ -107,12 +107,12 @@ TEST(Axis, VeryLargeAndVerySmallNumbersAreWrittenShort) {
   EXPECT_THAT(texts(round_ticks(0, 4e-9, 4)), ElementsAre("0", "1e-09", "2e-09", "3e-09", "4e-09"));
 }
 
-TEST(Axis, ARangeThatIsNoneHasNoTicks) {
+TEST(Axis, AnEmptyRangeHasNoTicks) {
   for (const auto& [low, high] : {std::pair{1.0, 1.0}, {2, 1}, {NAN, 1}, {0, INFINITY}})
     EXPECT_THAT(round_ticks(low, high, 5), IsEmpty()) << low << " to " << high;
 }
 
-TEST(Axis, ARangeBelowTheResolutionOfDoublesEnds) {
+TEST(Axis, ARangeBelowTheResolutionOfDoublesTerminates) {
   EXPECT_LE(round_ticks(1e17, 1e17 + 16, 5).size(), 7U);
 }
 
@@ -121,7 +121,7 @@ std::string data_of(const std::string& path) {
   return path.substr(begin, path.find('"', begin) - begin);
 }
 
-TEST(Marks, PointsOnEachOtherAreDrawnOnce) {
+TEST(Marks, PointsInTheSamePlaceAreDrawnOnce) {
   EXPECT_EQ(draw_points(0, {{1, 2}, {1, 2}, {1, 2.001}}), draw_points(0, {{1, 2}}));
   EXPECT_NE(draw_points(0, {{1, 2}, {1, 3}}), draw_points(0, {{1, 2}}));
 }
@@ -130,7 +130,7 @@ TEST(Marks, ALineHasAGapWhereAValueIsNotFinite) {
   EXPECT_EQ(data_of(draw_line(0, {{0, 0}, {1, 1}, {2, NAN}, {3, 3}, {4, 5}})), "M0 0L1 1M3 3L4 5");
 }
 
-TEST(Marks, OnALevelLineOnlyTheEndsStand) {
+TEST(Marks, ALevelLineHasOnlyItsEnds) {
   EXPECT_EQ(data_of(draw_line(0, {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 7}})), "M0 5L3 5L4 7");
   EXPECT_EQ(data_of(draw_line(0, {{0, 7}, {1, 5}, {2, 5}, {3, 5}})), "M0 7L1 5L3 5");
   EXPECT_EQ(data_of(draw_line(0, {{0, 5}, {1, 5}, {2, NAN}, {3, 5}, {4, 5}})), "M0 5L1 5M3 5L4 5");
@@ -155,7 +155,7 @@ TEST(Marks, SeriesDifferInColor) {
   EXPECT_THAT(draw_line(1, {{0, 0}, {1, 1}}), HasSubstr("stroke=\"#D55E00\""));
 }
 
-TEST(Marks, NothingToDrawIsNoElement) {
+TEST(Marks, AnEmptySeriesMakesNoElement) {
   EXPECT_EQ(draw_points(0, {{NAN, 1}}), "");
   EXPECT_EQ(draw_points(0, {{1, INFINITY}}), "");
   EXPECT_EQ(draw_line(0, {}), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trace of made-up and of scheduled runs, held to the rules of the Trace Event Format.
+// Traces of made-up and of scheduled runs must follow the rules of the Trace Event Format.
 #include "reports/trace/trace.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A lowered schedule's own times, one action unit = 1 ms, as a record tells them.
+/// A record with a lowered schedule's own times; one time unit is 1 ms.
 Record scheduled(const std::string& name, std::int32_t ranks, std::int32_t microbatches, std::int64_t steps) {
   const Schedule lowered = lower(make_schedule(name, ranks, microbatches, default_chunks(name)), false);
   const Simulation run = simulate(lowered, Durations{{{}}, {0.5}});
@@ -60,7 +60,7 @@ struct Slice {
   double start = 0, end = 0;
 };
 
-/// What the Trace Event Format asks of every trace; each offence in words.
+/// Checks what the Trace Event Format requires of every trace; returns the violations in words.
 std::vector<std::string> offences(const Json& trace) {
   std::vector<std::string> found;
   std::set<std::int64_t> named_processes, processes;
@@ -120,9 +120,9 @@ std::vector<std::string> offences(const Json& trace) {
   };
   for (const auto& [id, all] : starts) {
     if (all.size() != 1 || ends[id].size() != 1) {
-      found.push_back("flow " + std::to_string(id) + " has not one start and one end");
+      found.push_back("flow " + std::to_string(id) + " does not have one start and one end");
     } else if (ends[id][0].at("ts") < all[0].at("ts")) {
-      found.push_back("a flow backwards in time");
+      found.push_back("a flow backward in time");
     } else if (!inside(all[0]) || !inside(ends[id][0])) {
       found.push_back("a flow that is bound to no slice");
     }
@@ -138,7 +138,7 @@ std::size_t count_of(const Json& trace, const std::string& phase) {
       std::ranges::count_if(trace.at("traceEvents"), [&](const Json& event) { return event.at("ph") == phase; }));
 }
 
-TEST(Trace, OfEverySchedulesRunKeepsTheRules) {
+TEST(Trace, FollowsTheRulesForEverySchedule) {
   for (const std::string& name : schedule_names()) {
     const Json trace = trace_of(scheduled(name, 4, 8, 2));
 
@@ -149,7 +149,7 @@ TEST(Trace, OfEverySchedulesRunKeepsTheRules) {
   }
 }
 
-TEST(Trace, HasASliceAnActionAnArrowAMessageAndTheStepAskedFor) {
+TEST(Trace, HasASlicePerActionAnArrowPerMessageAndOnlyTheRequestedStep) {
   const Record record = scheduled("1f1b", 2, 2, 3);
 
   const Json all = trace_of(record), one = trace_of(record, 1);
@@ -162,7 +162,7 @@ TEST(Trace, HasASliceAnActionAnArrowAMessageAndTheStepAskedFor) {
   EXPECT_EQ(count_of(all, "C"), 2U * 3 * 4 + 2U * 3) << "each F and B, and each step of each rank";
 }
 
-TEST(Trace, MessagesThatOverlapLieOnThreadsOfTheirOwn) {
+TEST(Trace, OverlappingMessagesHaveTheirOwnThreads) {
   Record record = scheduled("1f1b", 2, 2, 1);
   for (auto& row : record.ranks[0].actions) {
     if (row.action.find("SEND") != std::string::npos) row.end_ns += 50'000'000;
@@ -174,7 +174,7 @@ TEST(Trace, MessagesThatOverlapLieOnThreadsOfTheirOwn) {
   EXPECT_THAT(trace.dump(), HasSubstr("messages 2"));
 }
 
-TEST(Trace, AClockThatRanBackwardsIsRefusedOnOneRankAndCountedBetweenTwo) {
+TEST(Trace, RefusesABackwardClockOnOneRankAndCountsItBetweenRanks) {
   Record broken = scheduled("1f1b", 2, 2, 1);
   broken.ranks[1].actions[0].end_ns = broken.ranks[1].actions[0].start_ns - 1;
   EXPECT_THAT(testing::error_of<InputError>([&] { trace_of(broken); }), HasSubstr("rank 1, step 0"));
@@ -186,7 +186,7 @@ TEST(Trace, AClockThatRanBackwardsIsRefusedOnOneRankAndCountedBetweenTwo) {
   EXPECT_EQ(trace.at("otherData").at("messages_without_arrow"), 2) << "the activations of two microbatches";
 }
 
-TEST(Trace, WithoutActionsOrWithoutThatStepThereIsNone) {
+TEST(Trace, NeedsActionsOfTheStep) {
   EXPECT_THAT(testing::error_of<InputError>([] { trace_of(Record{}); }), HasSubstr("has no actions"));
   EXPECT_THAT(testing::error_of<InputError>([] { trace_of(scheduled("1f1b", 2, 2, 1), 7); }), HasSubstr("in step 7"));
   Record unknown = scheduled("1f1b", 2, 2, 1);
@@ -194,7 +194,7 @@ TEST(Trace, WithoutActionsOrWithoutThatStepThereIsNone) {
   EXPECT_THAT(testing::error_of<InputError>([&] { trace_of(unknown); }), HasSubstr("0X0: is not an action"));
 }
 
-TEST(TraceRules, SeeWhatIsPlanted) {
+TEST(TraceRules, FindInjectedViolations) {
   const Json right = trace_of(scheduled("1f1b", 2, 2, 1));
   const auto broken = [&](const std::string& phase, auto change) {
     Json trace = right;
@@ -207,13 +207,13 @@ TEST(TraceRules, SeeWhatIsPlanted) {
   };
   EXPECT_THAT(broken("X", [](Json& e) { e["dur"] = -1; }), ::testing::Contains("a negative duration"));
   EXPECT_THAT(broken("s", [](Json& e) { e["id"] = 99; }), ::testing::Contains("a flow without a start"));
-  EXPECT_THAT(broken("f", [](Json& e) { e["ts"] = 0; }), ::testing::Contains("a flow backwards in time"));
+  EXPECT_THAT(broken("f", [](Json& e) { e["ts"] = 0; }), ::testing::Contains("a flow backward in time"));
   EXPECT_THAT(broken("M", [](Json& e) { e["name"] = "x"; }), ::testing::Contains("a process without a name"));
   EXPECT_THAT(broken("X", [](Json& e) { e["dur"] = 1500; }), ::testing::Contains("slices that cross"));
   EXPECT_THAT(broken("C", [](Json& e) { e["args"]["bytes"] = "many"; }), ::testing::Contains(HasSubstr("no number")));
 }
 
-/// Those of a phase and a name.
+/// Events of a phase and a name.
 std::vector<Json> events_of(const Json& trace, const std::string& phase, const std::string& name) {
   std::vector<Json> found;
   for (const Json& event : trace.at("traceEvents")) {
@@ -222,7 +222,7 @@ std::vector<Json> events_of(const Json& trace, const std::string& phase, const s
   return found;
 }
 
-TEST(Trace, ASliceHasItsActionsTimesAndItsKind) {
+TEST(Trace, ASliceHasItsActionsTimesAndKind) {
   Record record = scheduled("1f1b", 2, 2, 2);
   for (auto& row : record.ranks[1].actions) {
     if (row.action == "1F0") row.wait_ns = 200'000;
@@ -230,10 +230,10 @@ TEST(Trace, ASliceHasItsActionsTimesAndItsKind) {
 
   const Json trace = trace_of(record);
 
-  EXPECT_THAT(offences(trace), IsEmpty()) << "what waits lies inside the computation that waited";
+  EXPECT_THAT(offences(trace), IsEmpty()) << "a wait is inside the computation that waited";
   EXPECT_EQ(events_of(trace, "X", "waiting").at(0).at("dur"), 200.0);
   const auto forward = events_of(trace, "X", "1F0");
-  ASSERT_EQ(forward.size(), 2U) << "a step each";
+  ASSERT_EQ(forward.size(), 2U) << "one for each step";
   const auto& first = *std::ranges::find(record.ranks[1].actions, "1F0", &ActionRow::action);
   EXPECT_EQ(forward[0].at("ts"), static_cast<double>(first.start_ns) / 1000) << "microseconds";
   EXPECT_EQ(forward[0].at("cat"), "forward");
@@ -245,7 +245,7 @@ TEST(Trace, ASliceHasItsActionsTimesAndItsKind) {
   EXPECT_EQ(events_of(trace, "M", "process_name").at(1).at("args").at("name"), "rank 1");
 }
 
-TEST(Trace, AnArrowGoesFromTheStartOfItsSendToTheEndOfItsReceiveInThatStep) {
+TEST(Trace, AnArrowGoesFromItsSendsStartToItsReceivesEnd) {
   const Record record = scheduled("1f1b", 2, 1, 2);
 
   const Json trace = trace_of(record);
@@ -268,7 +268,7 @@ TEST(Trace, AnArrowGoesFromTheStartOfItsSendToTheEndOfItsReceiveInThatStep) {
   EXPECT_EQ(times_of(trace, "f", "gradient"), of_actions(0, "0RECV_B0", &ActionRow::end_ns));
 }
 
-TEST(Trace, TheCounterOfTheStateTellsItsPartsApart) {
+TEST(Trace, StateCounterSeparatesItsParts) {
   Record record = scheduled("1f1b", 2, 1, 1);
   record.ranks[0].memory[0].gradient_bytes = 7;
   record.ranks[0].memory[0].optimizer_bytes = 9;

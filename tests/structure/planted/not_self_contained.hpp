@@ -1,4 +1,4 @@
-// Uses what it does not include: the proof that the self-containment test can fail. Part of no program.
+// Uses what it does not include, to show that the self-containment test can fail. Part of no program.
 #pragma once
 
 inline std::string planted() {

@@ -21,7 +21,7 @@ class BenchTest : public ::testing::Test {
   void each_microbatch(const std::function<void(MicrobatchRow&)>& change) {
     for (MicrobatchRow& row : cell.reference.rows(&RankRecord::microbatches)) change(row);
   }
-  /// Other sizes, with everything that follows from them: tokens, losses weighted by them, and the steps' sums.
+  /// Sets other lengths, and updates tokens, the losses weighted by them, and the steps' sums.
   void make_sizes(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& valid) {
     const auto valid_of_step = std::accumulate(valid.begin(), valid.end(), std::int64_t{0});
     each_microbatch([&](auto& row) {
@@ -43,7 +43,7 @@ class BenchTest : public ::testing::Test {
     }
   }
   CheckResult judge() { return check_bench(RecordReading(cell.write_reference()), request); }
-  /// Not triggered, for this reason and no other.
+  /// Expects an incomplete check for this one reason.
   void expect_lacking(const std::string& what) {
     const auto result = judge();
     EXPECT_EQ(result.outcome, Outcome::incomplete) << result.reason;
@@ -61,7 +61,7 @@ TEST_F(BenchTest, HoldsForDataThatExposesEveryFault) {
   EXPECT_EQ(result.name, "bench");
   EXPECT_EQ(result.inspected.at("microbatches"), synthetic_steps * synthetic_microbatches);
   EXPECT_EQ(result.inspected.at("distinct_microbatches"), synthetic_steps * (synthetic_microbatches - 1));
-  EXPECT_TRUE(result.compared.empty()) << "nothing is compared with anything";
+  EXPECT_TRUE(result.compared.empty()) << "the check compares nothing";
 }
 
 TEST_F(BenchTest, TheRequestDecidesHowMuchIsRequired) {
@@ -107,7 +107,7 @@ TEST_F(BenchTest, EachGapIsReportedByItself) {
          if (row.step == 1 && row.microbatch == 3) row.data_digest = third;
        })},
       {"the run has only one step", [&] { keep_first_step(cell.reference); }},
-      {"the run has only one step", [&] { begin_with_second_step(cell.reference); }},  // of those that were recorded
+      {"the run has only one step", [&] { begin_with_second_step(cell.reference); }},  // one recorded step
       {"no parameter changes", [&] { keep_start(cell.reference); }}};
   for (const auto& [what, change] : cases) {
     cell.reference = synthetic_reference({});
@@ -131,21 +131,21 @@ TEST_F(BenchTest, RequestedEqualLengthsAreAccepted) {
   EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
 }
 
-TEST_F(BenchTest, ALooserLimitNeedsLossesFurtherApart) {
+TEST_F(BenchTest, ALooserLimitNeedsLargerDifferencesOfLosses) {
   request.loosest_loss = 10;
 
   EXPECT_THAT(judge().reason, HasSubstr("should differ by 100"));
 }
 
-TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
+TEST_F(BenchTest, AnUnreadableRecordIsNotJudged) {
   const auto result = check_bench(RecordReading(cell.folder / "nothing"), request);
 
   EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_THAT(result.reason, HasSubstr("nothing"));
 }
 
-// Token-weighted the losses are 2.075; each microbatch's own means are 2, 2.25, 2 and 2.25.
-TEST_F(BenchTest, TheDistanceOfLossesIsReportedWithItsMargin) {
+// Token-weighted, the losses are 2.075; the microbatches' own means are 2, 2.25, 2 and 2.25.
+TEST_F(BenchTest, ReportsTheDifferenceOfLossesWithItsMargin) {
   constexpr double apart = 0.05 / 2.075;
 
   const auto result = judge();
@@ -163,7 +163,7 @@ TEST_F(BenchTest, OneRevealingStepIsEnough) {
 TEST_F(BenchTest, WithinLimitsAnotherShareOfTokensIsEnough) {
   request.loosest_loss = 1e-6;
 
-  // The second has one of ten tokens, and one of four means.
+  // The second microbatch has one of ten tokens, but one of four means.
   EXPECT_THAT(judge().measured, ::testing::StartsWith("1.5 relative difference"));
 }
 TEST_F(BenchTest, TwoMaskedMicrobatchesMayBeEqual) {
@@ -173,7 +173,7 @@ TEST_F(BenchTest, TwoMaskedMicrobatchesMayBeEqual) {
   });
   EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
 }
-TEST_F(BenchTest, WithoutTensorsParametersAreNamedAsNotInspected) {
+TEST_F(BenchTest, ReportsParametersAsNotInspectedWithoutTensors) {
   cell.reference.manifest["level"] = "summary";
 
   const auto result = judge();
@@ -181,7 +181,7 @@ TEST_F(BenchTest, WithoutTensorsParametersAreNamedAsNotInspected) {
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
   EXPECT_THAT(result.reason, HasSubstr("not inspected: whether parameters change"));
 }
-TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
+TEST_F(BenchTest, ARecordOfLevelNoneIsNotJudged) {
   cell.reference.manifest["level"] = "none";
 
   const auto result = judge();
@@ -189,7 +189,7 @@ TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
   EXPECT_EQ(result.outcome, Outcome::incomplete);
   EXPECT_EQ(result.reason, "a record of level none has no data");
 }
-TEST_F(BenchTest, SizesThatNeedNotDifferAreNotMentioned) {
+TEST_F(BenchTest, OmitsSizesThatNeedNotDiffer) {
   request.equal_lengths = true;
   EXPECT_THAT(judge().reason, HasSubstr("microbatches were not required to differ in size"));
 }

@@ -31,7 +31,7 @@ class LongSchedule : public ::testing::TestWithParam<std::int64_t> {
     plan_.request->learning_rate_schedule = manifest.at("learning_rate_schedule");
   }
 
-  /// The candidate's rate of this step, in the file, off by so much of it.
+  /// Changes the candidate's rate of this step in the file, by this relative amount.
   void record_rate(std::int64_t step, double relative) {
     for (const char* rank : {"rank-0", "rank-1", "rank-2"}) {
       const fs::path path = folder_ / "candidate" / rank / "steps.csv";
@@ -81,7 +81,7 @@ TEST_P(LongSchedule, FailsIfALateRateIsSlightlyOff) {
   EXPECT_EQ(result.first_divergence->item, "learning_rate");
 }
 
-TEST_P(LongSchedule, OfAnotherProgramMayDifferInTheLastBitOfTheCosine) {
+TEST_P(LongSchedule, AnExternalRateMayDifferInTheLastBitOfTheCosine) {
   const std::int64_t last = run_.steps - 1;
   call_external();
   record_rate(last, 0x1p-54 * rates_.peak / rates_.at(last));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model of two records: a Llama, or the one that an external reference lists.
+// The model of two records: a Llama, or the model that an external reference lists.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Begins of names, in the order in which they are looked for.
+/// Prefixes of names, in the order in which they are tried.
 const std::vector<std::pair<std::string, std::string>> own_names = {{"model.layers.0.input_layernorm", "scale"},
                                                                     {"model.layers.0", "body.0"},
                                                                     {"model.layers.1.input_layernorm", "shift"},
@@ -37,7 +37,7 @@ class ModelOfRecords : public ::testing::Test {
     }
   }
 
-  /// Names and units of somebody's own; `body` holds what is body.0's.
+  /// Custom names and units; `body` has what body.0 has.
   void name_otherwise() {
     for (SyntheticRun* run : {&reference, &candidate}) {
       run->manifest["model"] = {{"kind", "own"}};
@@ -133,14 +133,14 @@ TEST_F(ModelOfRecords, AParameterBelongsToTheLongestUnitPrefix) {
 TEST_F(ModelOfRecords, AParameterWithoutAUnitPrefixBelongsToItsStage) {
   name_otherwise();
 
-  EXPECT_EQ(unit_of(model(), "scale.weight"), "inputs") << "the candidate's first stage";
-  EXPECT_EQ(unit_of(model(), "shift.weight"), "body.1") << "its second";
+  EXPECT_EQ(unit_of(model(), "scale.weight"), "inputs") << "the unit of the candidate's first stage";
+  EXPECT_EQ(unit_of(model(), "shift.weight"), "body.1") << "the unit of its second stage";
 
   candidate.erase(&RankRecord::tensors, [](const TensorRow& row) { return row.name == "shift.weight"; });
-  EXPECT_EQ(unit_of(model(), "shift.weight"), "inputs") << "the reference's only one";
+  EXPECT_EQ(unit_of(model(), "shift.weight"), "inputs") << "the unit of the reference's only stage";
 }
 
-TEST_F(ModelOfRecords, AParameterThatTwoRanksOfAReferenceListIsOne) {
+TEST_F(ModelOfRecords, AParameterOnTwoRanksOfAReferenceCountsOnce) {
   name_otherwise();
   reference = candidate;
   TensorRow again = tensor_row(reference, -1, "parameter", "inputs.weight");
@@ -150,7 +150,7 @@ TEST_F(ModelOfRecords, AParameterThatTwoRanksOfAReferenceListIsOne) {
   const auto found = model();
 
   EXPECT_EQ(std::ranges::count_if(found.parameters, [](const auto& each) { return each.name == "inputs.weight"; }), 1);
-  EXPECT_TRUE(found.parameter_position("outputs.weight")) << "of the second rank";
+  EXPECT_TRUE(found.parameter_position("outputs.weight")) << "it is on the second rank";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows by their keys: all rows of a key on every rank, with the rank.
+// Finds rows by key: all rows of a key on every rank, with the rank.
 #include <gmock/gmock.h>
 
 #include "harness/judge/evidence/record_reading.hpp"
@@ -21,7 +21,7 @@ MicrobatchRow microbatch(std::int64_t number, std::int64_t batch, std::int64_t l
   return row;
 }
 
-/// Two ranks whose numbers are no stage's.
+/// Two ranks whose numbers differ from their stages' numbers.
 class RecordIndexOf : public ::testing::Test {
  protected:
   RecordIndexOf() : ranks_(2) {
@@ -60,7 +60,7 @@ class RecordIndexOf : public ::testing::Test {
   std::vector<RankRecord> ranks_;
 };
 
-TEST_F(RecordIndexOf, RowsAreFoundByTheirKeysOnEachRank) {
+TEST_F(RecordIndexOf, FindsRowsByKeyOnEachRank) {
   const RecordIndex index(ranks_);
 
   ASSERT_THAT(ranks_of(index.tensors("gradient", "norm")), ElementsAre(4, 7));
@@ -76,7 +76,7 @@ TEST_F(RecordIndexOf, RowsAreFoundByTheirKeysOnEachRank) {
   EXPECT_THAT(index.microbatches(2), IsEmpty());
 }
 
-TEST_F(RecordIndexOf, RowsOfAnEvaluationAreFactsOfTheirMicrobatchAndRank) {
+TEST_F(RecordIndexOf, FindsEvaluationRowsByMicrobatchAndRank) {
   Record record;
   record.ranks = ranks_;
   const Facts facts = recorded_facts(record);
@@ -93,7 +93,7 @@ TEST_F(RecordIndexOf, RowsOfAnEvaluationAreFactsOfTheirMicrobatchAndRank) {
   EXPECT_THAT(found(1), IsEmpty());
 }
 
-TEST_F(RecordIndexOf, AllRowsStandInTheOrderOfTheRanks) {
+TEST_F(RecordIndexOf, RowsAreInRankOrder) {
   const RecordIndex index(ranks_);
 
   EXPECT_THAT(ranks_of(index.all_tensors()), ElementsAre(4, 4, 7, 7));
@@ -101,7 +101,7 @@ TEST_F(RecordIndexOf, AllRowsStandInTheOrderOfTheRanks) {
   EXPECT_THAT(ranks_of(index.steps()), ElementsAre(4, 7));
 }
 
-TEST_F(RecordIndexOf, WhatCrossesHasTheBytesOfItsMicrobatchInTheComputedDtype) {
+TEST_F(RecordIndexOf, BoundaryTensorsHaveTheirMicrobatchsBytesInTheComputedDtype) {
   Manifest manifest;
   manifest.dtype = "float32";
   manifest.microbatches = 2;
@@ -112,7 +112,7 @@ TEST_F(RecordIndexOf, WhatCrossesHasTheBytesOfItsMicrobatchInTheComputedDtype) {
   EXPECT_THAT(boundary_bytes(RecordIndex(ranks_), manifest, 8), ElementsAre(2 * 5 * 8 * 2, 3 * 7 * 8 * 2));
   manifest.microbatches = 3;
   EXPECT_THAT(boundary_bytes(RecordIndex(ranks_), manifest, 8), IsEmpty())
-      << "where the table lacks one nothing is known";
+      << "a microbatch without a row has no known bytes";
 }
 
 }  // namespace

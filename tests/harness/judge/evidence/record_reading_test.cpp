@@ -14,8 +14,8 @@ namespace {
 using namespace judging;
 using ::testing::HasSubstr;
 
-/// The synthetic candidate's record, with a line too much behind the rows of one table: it can be read up to its last
-/// step.
+/// The synthetic candidate's record with an extra line after the rows of one table, so that all steps but the last can
+/// be read.
 struct BrokenRecord : SyntheticCell {
   BrokenRecord() : path(write_candidate()) {
     std::ofstream(path / "rank-1" / "memory.csv", std::ios::app) << "no row\n";
@@ -34,9 +34,9 @@ TEST(RecordReading, EndsWithTheFirstErrorAndKeepsItsPlace) {
   EXPECT_THAT(reading.error(), HasSubstr("rank-1/memory.csv:4"));
   EXPECT_EQ(reading.place().file, "rank-1/memory.csv");
   EXPECT_EQ(reading.place().rank, 1);
-  EXPECT_EQ(reading.progress()[0].whole_steps, 1) << "the step that could not be read is none";
+  EXPECT_EQ(reading.progress()[0].whole_steps, 1) << "the unreadable step does not count";
   EXPECT_THROW(reading.rethrow(), RecordError);
-  reading.go_to(1);  // there is nothing left to go to
+  reading.go_to(1);  // no step is left
   EXPECT_EQ(reading.record(), nullptr);
 }
 
@@ -67,7 +67,7 @@ TEST(RecordReading, KnowsEachRanksProgress) {
   EXPECT_EQ(reading.progress()[1].whole_steps, synthetic_steps);
 }
 
-TEST(RecordReading, TakesAReferenceFromTheStepThatTheCandidateBeginsWith) {
+TEST(RecordReading, ReadsAReferenceFromTheCandidatesFirstStep) {
   SyntheticCell cell;
   begin_with_second_step(cell.candidate);
   const RecordReading candidate(cell.write_candidate());
@@ -80,7 +80,7 @@ TEST(RecordReading, TakesAReferenceFromTheStepThatTheCandidateBeginsWith) {
   EXPECT_EQ(without_candidate.record()->first_step, 0);
 }
 
-TEST(RecordReading, TheNextStepIsTheRemainingReadings) {
+TEST(RecordReading, NextStepIsThatOfTheRemainingReadings) {
   EXPECT_EQ(earlier(1, 2), 1);
   EXPECT_EQ(earlier(2, 1), 1);
   EXPECT_EQ(earlier(std::nullopt, 2), 2);

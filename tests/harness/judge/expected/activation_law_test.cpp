@@ -27,7 +27,7 @@ StageMap map_of(const std::vector<std::vector<std::string>>& stages) {
 }
 
 TEST(ActivationLaw, ForwardAndBackwardByHand) {
-  // saved, forward, backward
+  // columns: saved, forward, backward
   const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, {}, {}, {}}},
                             {{0, "norm"}, {0, "norm", 4, 6, 5, {}, {}, {}}},
                             {{1, "layers.0"}, {1, "layers.0", 20, 26, 34, {}, {}, {}}},
@@ -42,7 +42,7 @@ TEST(ActivationLaw, ForwardAndBackwardByHand) {
 }
 
 TEST(ActivationLaw, SplitBackwardByHand) {
-  // saved 10, forward 13, backward 17; input 15, retained 6, weight 9
+  // columns: saved 10, forward 13, backward 17; input 15, retained 6, weight 9
   const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, 15, 6, 9}},
                             {{1, "layers.0"}, {1, "layers.0", 10, 13, 17, 15, 6, 9}}};
   const auto stages = map_of({{"layers.0"}});
@@ -53,7 +53,7 @@ TEST(ActivationLaw, SplitBackwardByHand) {
   EXPECT_EQ(peaks, (std::vector<std::int64_t>{13, 23, 25, 21, 15, 9}));
 }
 
-TEST(ActivationLaw, WithoutTheSplitColumnsItIsAnUpperLimit) {
+TEST(ActivationLaw, IsAnUpperLimitWithoutTheSplitColumns) {
   const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, {}, {}, {}}}};
 
   const auto peaks = predict_peaks(actions({"0F0", "0I0", "0W0"}), map_of({{"layers.0"}}), saved, {3});
@@ -61,7 +61,7 @@ TEST(ActivationLaw, WithoutTheSplitColumnsItIsAnUpperLimit) {
   EXPECT_EQ(peaks, (std::vector<std::int64_t>{13, 27, 17}));
 }
 
-TEST(ActivationLaw, EmptyStageHoldsOnlyTheTensorOnItsWay) {
+TEST(ActivationLaw, AnEmptyStageHoldsOnlyTheTensorThatItForwards) {
   const auto peaks =
       predict_peaks(actions({"1F0", "1F1", "1B0", "1B1"}), map_of({{"embed_tokens"}, {}, {"norm"}}), {}, {30, 70});
 
@@ -90,13 +90,13 @@ TEST(ActivationLaw, EqualLengthsGiveTheCurvesOfTheSchedules) {
   }
 }
 
-TEST(ActivationLaw, WhatTheTableLacksIsNamed) {
+TEST(ActivationLaw, NamesAMissingRow) {
   const auto call = [] { predict_peaks(actions({"0F1"}), map_of({{"layers.0"}}), {}, {1, 1}); };
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("microbatch 1, unit layers.0"));
 }
 
-// Each of the three columns is needed to follow a split backward pass.
-TEST(ActivationLaw, WithoutOneOfTheSplitColumnsItIsAnUpperLimitToo) {
+// A split backward pass needs each of the three columns.
+TEST(ActivationLaw, IsAnUpperLimitIfOneSplitColumnIsMissing) {
   using Cell = std::optional<std::int64_t>;
   for (const auto& [input, retained, weight] :
        std::vector<std::tuple<Cell, Cell, Cell>>{{{}, 6, 9}, {15, {}, 9}, {15, 6, {}}}) {
@@ -108,13 +108,13 @@ TEST(ActivationLaw, WithoutOneOfTheSplitColumnsItIsAnUpperLimitToo) {
   }
 }
 
-TEST(ActivationLaw, AnEmptyStageHasNoWeightsToComputeGradientsOf) {
+TEST(ActivationLaw, AnEmptyStageHasNoWeightGradients) {
   const auto peaks = predict_peaks(actions({"1F0", "1I0", "1W0"}), map_of({{"embed_tokens"}, {}, {"norm"}}), {}, {30});
 
   EXPECT_EQ(peaks, (std::vector<std::int64_t>{30, 30, 0}));
 }
 
-TEST(ActivationLaw, UnknownStagesAndMicrobatchesAreNamed) {
+TEST(ActivationLaw, NamesUnknownStagesAndMicrobatches) {
   const auto stages = map_of({{"layers.0"}});
 
   EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"7F0"}), stages, {}, {1}); }),

@@ -31,7 +31,7 @@ TEST(ExpectedModel, NamesAndShapesMatchEveryGolden) {
       ++tensors;
     }
     EXPECT_LE(file.entries().size(), model.parameters.size())
-        << entry.path() << ": a tensor that the model does not expect";
+        << entry.path() << ": the model does not expect this tensor";
   }
   EXPECT_GE(goldens, 3);
   EXPECT_GE(tensors, 3 * 21);
@@ -61,7 +61,7 @@ TEST(ExpectedModel, DefaultsMatchTransformers) {
   EXPECT_FALSE(model.tied);
 }
 
-TEST(ExpectedModel, CanonicalOrderPutsBiasesBehindTheirWeights) {
+TEST(ExpectedModel, CanonicalOrderPutsBiasesAfterTheirWeights) {
   Json config = small();
   config["attention_bias"] = true;
   config["mlp_bias"] = true;
@@ -74,7 +74,7 @@ TEST(ExpectedModel, CanonicalOrderPutsBiasesBehindTheirWeights) {
   EXPECT_EQ(model.parameter_position("lm_head.weight"), 18);
 }
 
-TEST(ExpectedModel, MissingAndWrongKeysAreNamed) {
+TEST(ExpectedModel, NamesMissingAndWrongKeys) {
   Json config = small();
   config.erase("hidden_size");
   EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("hidden_size"));
@@ -88,7 +88,7 @@ TEST(ExpectedModel, MissingAndWrongKeysAreNamed) {
   EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("tie_word_embeddings"));
 }
 
-TEST(ExpectedModel, SizesBeyond32BitsAreRefused) {
+TEST(ExpectedModel, RefusesSizesBeyond32Bits) {
   Json config = small();
   config["vocab_size"] = 2147483647;
   EXPECT_EQ(expected_model(config).vocabulary, 2147483647);

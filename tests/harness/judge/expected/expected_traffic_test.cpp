@@ -40,23 +40,23 @@ TEST(ExpectedTraffic, NothingAtWorldSizeOne) {
   EXPECT_TRUE(expected_traffic(lowered.ranks[0], stages_on_ranks({0}), {1, 2, 3}).empty());
 }
 
-TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
+TEST(ExpectedTraffic, NamesAnUnknownMicrobatch) {
   const auto call = [] { expected_traffic(actions({"0SEND_F2"}), stages_on_ranks({0, 1}), {1, 2}); };
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("0SEND_F2"));
 }
 
-TEST(ExpectedTraffic, AMessageWithoutAReceiverIsNamed) {
+TEST(ExpectedTraffic, NamesAMessageWithoutAReceiver) {
   const auto call = [] { expected_traffic(actions({"1SEND_F0"}), stages_on_ranks({0, 1}), {1}); };
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("the stage at the other end of 1SEND_F0 does not exist"));
 }
 
-TEST(StageMap, CutBehindEmptyStagesIsTheNextUnit) {
+TEST(StageMap, CutAfterEmptyStagesIsTheNextUnit) {
   Manifest manifest;
   manifest.stages = {{0, 0, {}}, {1, 1, {"embed_tokens"}}, {2, 2, {}}, {3, 0, {"norm", "lm_head"}}, {4, 1, {}}};
 
   const auto crossings = stage_map(manifest).crossings;
 
-  ASSERT_EQ(crossings.size(), 2U);  // nothing is handed on before the first unit nor behind the last
+  ASSERT_EQ(crossings.size(), 2U);  // no boundary before the first unit or after the last
   EXPECT_EQ(crossings[0].cut, "norm");
   EXPECT_EQ(crossings[0].from_stage, 1);
   EXPECT_EQ(crossings[1].cut, "norm");

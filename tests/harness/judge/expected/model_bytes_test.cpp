@@ -37,9 +37,9 @@ TEST(StateBytes, ByHand) {
       // 9
       // tensors
       {false, {"layers.0"}, manifest_of(adamw), StateBytes{608, 608, 2 * 608 + 9 * 4}},
-      {false, {"norm"}, manifest_of(adamw, "float64"), StateBytes{32, 32, 64 + 4}},  // but for the step counts
+      {false, {"norm"}, manifest_of(adamw, "float64"), StateBytes{32, 32, 64 + 4}},  // except for the step counts
       {true, {"norm"}, manifest_of(adamw, "bfloat16"), StateBytes{8, 8, 16 + 4}},
-      // A master, its copy, and float32 beside them.
+      // A master, its copy, and float32 moments.
       {false, {"norm"}, manifest_of(adamw, "mixed"), StateBytes{4 * 6, 4 * 4, 4 * 8 + 4}},
       {false, {"norm"}, manifest_of(momentum), StateBytes{16, 16, 16}},
       {false, {"norm"}, manifest_of(plain), StateBytes{16, 16, 0}},
@@ -57,7 +57,7 @@ TEST(StateBytes, FrozenParameterHasAValueOnly) {
   EXPECT_EQ(state_bytes(expected_model(small(false)), {"norm"}, manifest), (StateBytes{16, 0, 0}));
 }
 
-/// Of one's own: a weight of 8 x 4 with two names, of which one unit each, and a bias in another dtype.
+/// A custom model: a weight of 8 x 4 with two names, in two units, and a bias in another dtype.
 ExpectedModel of_ones_own() {
   ExpectedModel model;
   model.units = {"in", "out"};
@@ -79,7 +79,7 @@ Manifest of_another_tied(const Json& optimizer) {
   return manifest;
 }
 
-constexpr std::int64_t count_bytes = 8;  // bytes in which an optimizer may count a parameter's steps
+constexpr std::int64_t count_bytes = 8;  // bytes of an optimizer's step count for a parameter
 
 TEST(StateRange, OfOurTrainersIsOneNumber) {
   const auto model = expected_model(small(true));

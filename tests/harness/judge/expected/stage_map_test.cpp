@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Units and stage boundaries of placements in which a stage's number is not its rank's.
+// Units and stage boundaries of placements in which stage and rank numbers differ.
 #include <gmock/gmock.h>
 
 #include "harness/judge/expected/model.hpp"
@@ -27,7 +27,7 @@ std::vector<std::string> crossings_of(const StageMap& map) {
   return words;
 }
 
-/// Four stages down two ranks and up again.
+/// Four stages on two ranks, down and up again.
 Manifest v_placed() {
   Manifest manifest;
   manifest.stages = {stage(0, 0, {"embed", "layers.0"}), stage(1, 1, {"layers.1"}), stage(2, 1, {"layers.10"}),
@@ -35,7 +35,7 @@ Manifest v_placed() {
   return manifest;
 }
 
-TEST(StageMapOf, UnitsAndRanksAreFoundByTheirStages) {
+TEST(StageMapOf, FindsUnitsAndRanksByStage) {
   const StageMap map = stage_map(v_placed());
 
   EXPECT_EQ(map.stage_of("lm_head"), 3);
@@ -50,19 +50,19 @@ TEST(StageMapOf, UnitsAndRanksAreFoundByTheirStages) {
   EXPECT_THAT(map.stages_on(2), IsEmpty());
 }
 
-TEST(StageMapOf, EachStageHandsOnToTheNextAtItsFirstUnit) {
+TEST(StageMapOf, EachBoundaryIsNamedByTheNextStagesFirstUnit) {
   EXPECT_THAT(
       crossings_of(stage_map(v_placed())),
       ElementsAre("0 on 0 to 1 on 1 at layers.1", "1 on 1 to 2 on 1 at layers.10, local", "2 on 1 to 3 on 0 at norm"));
 }
 
-TEST(StageMapOf, EmptyStagesHandOnBetweenOthersAlone) {
+TEST(StageMapOf, EmptyStagesHaveBoundariesOnlyBetweenOthers) {
   Manifest manifest;
   manifest.stages = {stage(0, 0, {}), stage(1, 1, {"embed"}), stage(2, 2, {}), stage(3, 3, {"norm"}), stage(4, 4, {})};
   EXPECT_THAT(crossings_of(stage_map(manifest)), ElementsAre("1 on 1 to 2 on 2 at norm", "2 on 2 to 3 on 3 at norm"));
 }
 
-TEST(StageMapOf, LayersAreNamedSo) {
+TEST(StageMapOf, RecognizesLayerNames) {
   EXPECT_TRUE(is_layer("layers.10"));
   EXPECT_FALSE(is_layer("layer"));
   EXPECT_FALSE(is_layer("h.layers.0"));

@@ -12,7 +12,7 @@ namespace {
 
 using judging::ZeroDigests;
 
-TEST(ZeroDigests, AreThoseOfTheBytes) {
+TEST(ZeroDigests, MatchTheDigestOfZeroBytes) {
   ZeroDigests zeros;
   for (const Shape& shape : {Shape{}, Shape{0, 4}, Shape{7}, Shape{128, 128}, Shape{128, 129}, Shape{3, 16384}}) {
     std::size_t bytes = 4;
@@ -21,7 +21,7 @@ TEST(ZeroDigests, AreThoseOfTheBytes) {
   }
 }
 
-TEST(ZeroDigests, OfAShapeThatNoTensorHasAreNone) {
+TEST(ZeroDigests, AreAbsentForImpossibleShapes) {
   EXPECT_EQ(ZeroDigests().digest("float32", {1LL << 28, 1LL << 28}), "none");
 }
 

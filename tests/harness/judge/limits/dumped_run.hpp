@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A synthetic run with values: every tensor of its tables is dumped, with an error of a number of ULPs.
+// A synthetic run with values: every tensor of its tables is dumped, with an error of some ULPs.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ struct DumpedRun {
 class CalibratedCell {
  public:
   CalibratedCell();
-  /// Writes all four and judges with all checks but `audit`; `change` is applied to the calibration first. `audit`
-  /// recomputes values from each other, but here all values are independent, so that single ones can be changed. For
+  /// Writes all four and judges with all checks but `audit`, after applying `change` to the calibration. `audit`
+  /// recomputes values from each other, but here all values are independent, so that a test can change single ones. For
   /// records with consistent values see TrainedRun.
   CellVerdict compare(const std::function<void(judging::Calibration&)>& change = nullptr);
-  /// Judges what compare() wrote in the mode bits, with the same checks.
+  /// Judges the records of compare() in mode bits, with the same checks.
   CellVerdict compare_in_bits() const;
-  /// Judges what was written with that calibration.
+  /// Judges the written records with this calibration.
   CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
 
   TemporaryFolder folder;

@@ -34,7 +34,7 @@ class Limits : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(Limits, AreFourTimesTheLargestOfReferenceAndNullRuns) {
+TEST_F(Limits, AreFourTimesTheLargestErrorOfReferenceAndPerturbedRuns) {
   const Errors own = {{norm_weight, {2 * u}}};
   auto null = twenty({{norm_weight, {1.5 * u}}});
   null[7][norm_weight].error = 3 * u;
@@ -50,31 +50,31 @@ TEST_F(Limits, AreFourTimesTheLargestOfReferenceAndNullRuns) {
   EXPECT_THAT(limit_words(calibration, limit), HasSubstr("= 4 x 1.79e-07, the largest error of the reference and 20"));
 }
 
-TEST_F(Limits, GrowIfOnePerturbedRunIsFarBeyondTheOthers) {
+TEST_F(Limits, GrowIfOnePerturbedRunHasAMuchLargerError) {
   auto null = twenty({{norm_weight, {1.5 * u}}});
   null[19][norm_weight].error = 9 * u;
 
   const Calibration calibration = make({{norm_weight, {2 * u}}}, null);
 
   EXPECT_DOUBLE_EQ(calibration.factor, 2 * 4.5);
-  // LocatedResult by the limit that the others give, 9 x 2 u, the far one has margin 0.5.
+  // With the limit of the other runs, 9 x 2 u, the distant run has margin 0.5.
   EXPECT_DOUBLE_EQ(9 * u / (calibration.factor * 2 * u), 0.5);
 }
 
-TEST_F(Limits, AreNeverAboveHalfOfWhatAMissingTensorIsOff) {
+TEST_F(Limits, AreAtMostHalfTheErrorOfAMissingTensor) {
   const Errors far = {{first_cut, {0.2}}, {norm_weight, {0.7}}};
 
   const Calibration calibration = make(far, twenty(far));
 
   const Limit& limit = calibration.limits.at(first_cut);
   EXPECT_EQ(limit.by, LimitBy::ceiling);
-  EXPECT_EQ(limit.limit, 0.5) << "not 4 x 0.2: a tensor of zeros is 1 off, and must never pass";
+  EXPECT_EQ(limit.limit, 0.5) << "not 4 x 0.2: a tensor of zeros has error 1 and must never pass";
   EXPECT_THAT(limit_words(calibration, limit), HasSubstr("0.5, half the error of a missing tensor, below 4 x 0.2"));
   EXPECT_GT(calibration.limits.at(norm_weight).null_most, calibration.limits.at(norm_weight).limit)
-      << "and what is harmless is then beyond it, which calibrate says";
+      << "an equivalent change may then exceed the limit, which calibrate reports";
 }
 
-TEST_F(Limits, AreNeverBelowOneRounding) {
+TEST_F(Limits, AreAtLeastOneRounding) {
   const Errors exact = {{norm_weight, {0}}};
 
   const Limit limit = make(exact, twenty(exact)).limits.at(norm_weight);
@@ -83,7 +83,7 @@ TEST_F(Limits, AreNeverBelowOneRounding) {
   EXPECT_DOUBLE_EQ(limit.limit, 4 * u);
 }
 
-TEST_F(Limits, AreZeroWhereTheShadowIs) {
+TEST_F(Limits, AreZeroWhereTheFloat64ReferenceIsZero) {
   const Item masked{0, "loss/4"};
   const Errors own = {{masked, {0, true}}, {{0, "loss/3"}, {u}}};
 
@@ -99,9 +99,10 @@ TEST_F(Limits, PoolLossesOverMicrobatchesAndSteps) {
 
   const Calibration calibration = make(own, twenty(own));
 
-  EXPECT_DOUBLE_EQ(calibration.limits.at(early).limit, 12 * u) << "right by chance: the step's other loss is 3 u off";
+  EXPECT_DOUBLE_EQ(calibration.limits.at(early).limit, 12 * u)
+      << "its error is 0 by chance: the step's other loss has error 3 u";
   EXPECT_DOUBLE_EQ(calibration.limits.at(later).limit, 12 * u);
-  EXPECT_DOUBLE_EQ(calibration.limits.at(norm).limit, 4 * u) << "of another kind";
+  EXPECT_DOUBLE_EQ(calibration.limits.at(norm).limit, 4 * u) << "norms are another kind";
 }
 
 TEST_F(Limits, PoolTheReferenceAndEachRunOverAllItemsOfAKind) {
@@ -122,7 +123,7 @@ TEST_F(Limits, PoolTheReferenceAndEachRunOverAllItemsOfAKind) {
   EXPECT_EQ(calibration.limits.at(later).null_most, 0);
 }
 
-TEST_F(Limits, OfABfloat16RunAreOneFloat32RoundingForLossesAndOneBfloat16ForTheRest) {
+TEST_F(Limits, OfABfloat16RunUseFloat32RoundingsForLossesAndBfloat16ForTheRest) {
   const Errors exact = {{{0, "loss"}, {0}},         {{0, "loss/0"}, {0}},        {{0, "evaluation"}, {0}},
                         {{0, "evaluation/0"}, {0}}, {{0, "gradient_norm"}, {0}}, {norm_weight, {0}}};
 
@@ -146,7 +147,7 @@ TEST_F(Limits, AreNotWidenedByNonZerosWhereTheReferenceIsZero) {
   EXPECT_EQ(calibration.limits.at(masked).limit, 0);
 }
 
-TEST_F(Limits, LoosestOfALossIsTheLargestOfTheTrainingsLosses) {
+TEST_F(Limits, LoosestLimitOfALossIsTheLargestOfAllLosses) {
   Calibration calibration;
   calibration.limits[{0, "loss/1"}].limit = 2;
   calibration.limits[{1, "loss"}].limit = 3;
@@ -159,7 +160,7 @@ TEST_F(Limits, LoosestOfALossIsTheLargestOfTheTrainingsLosses) {
   EXPECT_EQ(loosest_loss(calibration), 3.5);
 }
 
-TEST(MeasuredError, HasTheShareOfItsLimitAsMargin) {
+TEST(MeasuredError, MarginIsItsShareOfTheLimit) {
   const auto margin = [](double error, double limit) { return Measured{"loss", error, limit, ""}.margin(); };
   EXPECT_EQ(margin(1, 4), 0.25);
   EXPECT_EQ(margin(0, 0), 0);
@@ -199,7 +200,7 @@ class CalibrationFile : public Limits {
   Calibration made_;
 };
 
-TEST_F(CalibrationFile, ReadsBackAsWritten) {
+TEST_F(CalibrationFile, RoundTrips) {
   const Calibration read = read_calibration(write());
 
   EXPECT_EQ(read.shadow.lexically_normal(), made_.shadow);
@@ -218,7 +219,7 @@ TEST_F(CalibrationFile, ReadsBackAsWritten) {
   }
 }
 
-TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
+TEST_F(CalibrationFile, RefusesInconsistentNumbers) {
   const auto of_norm = [](Json& json) -> Json& {
     for (Json& each : json["limits"]) {
       if (each["item"] == norm_weight.name) return each;
@@ -231,7 +232,7 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
       refusal([&](Json& json) { of_norm(json)["limit"] = 9 * u; }),
       AllOf(HasSubstr("changed.json"), HasSubstr(named + "limit is 5.36e-07, but its own numbers give 4.77e-07")));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 7 * u; }), HasSubstr(named + "limit"))
-      << "a tighter one too";
+      << "a tighter limit is refused too";
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "ceiling"; }),
@@ -240,7 +241,7 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
               HasSubstr("its factor is 40, but its left_out gives 4"));
 }
 
-TEST_F(CalibrationFile, PooledLossesFollowFromTheLargestOfTheStepsSoFar) {
+TEST_F(CalibrationFile, PooledLossesUseTheLargestErrorSoFar) {
   const Errors own = {{{0, "loss/0"}, {u}}, {{1, "loss"}, {3 * u}}, {{2, "loss/0"}, {0}}, {{2, "gradient_norm"}, {u}}};
   Calibration pooled = make(own, twenty(own));
   pooled.shadow = folder_ / "shadow";
@@ -249,11 +250,11 @@ TEST_F(CalibrationFile, PooledLossesFollowFromTheLargestOfTheStepsSoFar) {
   EXPECT_EQ(read_calibration(folder_ / "pooled.json").limits.size(), 4U);
 }
 
-TEST_F(CalibrationFile, ImpossibleFilesAreRefused) {
+TEST_F(CalibrationFile, RefusesImpossibleFiles) {
   EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/3"; }), HasSubstr("schema"));
   EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/1"; }),
               AllOf(HasSubstr("changed.json"), HasSubstr("a cap"), HasSubstr("calibrate again")))
-      << "of an earlier version of the harness";
+      << "from an earlier version of the harness";
   EXPECT_THAT(refusal([](Json& json) { json["limits"] = Json::array(); }), HasSubstr("nothing would be compared"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers give"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));

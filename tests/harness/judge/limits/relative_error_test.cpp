@@ -16,7 +16,7 @@ SafetensorsEntry entry(const char* dtype, const std::vector<Number>& values) {
   return {dtype, {static_cast<std::int64_t>(values.size())}, std::as_bytes(std::span(values))};
 }
 
-TEST(RelativeError, IsTheDistanceOverTheTruthsSize) {
+TEST(RelativeError, IsTheDistanceDividedByTheTruthsSize) {
   const std::vector<float> got = {3, 4.5F};
   const std::vector<double> truth = {3, 4};
 
@@ -28,7 +28,7 @@ TEST(RelativeError, IsTheDistanceOverTheTruthsSize) {
 TEST(RelativeError, EveryElementCounts) {
   const std::vector<double> truth = {3, 4};
   EXPECT_DOUBLE_EQ(relative_error(entry("float64", std::vector<double>{3.3, 4.4}), entry("float64", truth)), 0.1)
-      << "the root of 0.3 and 0.4 squared, of 5";
+      << "sqrt(0.3^2 + 0.4^2) / 5";
 }
 
 TEST(RelativeError, OfSmallNumbersIsRelativeToo) {
@@ -37,7 +37,7 @@ TEST(RelativeError, OfSmallNumbersIsRelativeToo) {
   EXPECT_DOUBLE_EQ(relative_error(1.5e-30, 1e-30), 0.5);
 }
 
-TEST(RelativeError, ATensorIsZeroWhereEachElementIs) {
+TEST(RelativeError, ATensorIsZeroIfAllElementsAre) {
   for (const std::vector<double>& some : {std::vector<double>{0, -0.25}, {0.25, 0}, {0, 1e-300, 0}, {-0.25}})
     EXPECT_FALSE(all_zero(entry("float64", some))) << some[0];
   EXPECT_TRUE(all_zero(entry("float64", std::vector<double>{0, -0.0})));
@@ -61,7 +61,7 @@ TEST(RelativeError, IsAbsoluteWhereTheTruthIsZero) {
   EXPECT_EQ(relative_error(0.25, 0.0), 0.25);
 }
 
-TEST(RelativeError, OfANotANumberIsSmallToNoLimit) {
+TEST(RelativeError, OfNanIsBelowNoLimit) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const std::vector<double> truth = {1, 2};
   const std::vector<float> with_nan = {1, nan}, with_inf = {inf, 2};
@@ -70,7 +70,7 @@ TEST(RelativeError, OfANotANumberIsSmallToNoLimit) {
   EXPECT_FALSE(relative_error(entry("float32", with_inf), entry("float64", truth)) <= 1e300);
 }
 
-TEST(RelativeError, OfOtherShapesAndIntegersIsRefused) {
+TEST(RelativeError, RefusesOtherShapesAndIntegers) {
   const std::vector<float> two = {1, 2}, three = {1, 2, 3};
   const std::vector<std::int64_t> whole = {1, 2};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two runs that differ in bits, compared within limits: one change makes one check fail.
+// Two runs whose bits differ, compared within limits: each single change must make one check fail.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -28,11 +28,11 @@ TEST(CalibratedTier, HoldsAlthoughBitsDiffer) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   const CheckResult& gradients = result_of(verdict, "gradients");
-  EXPECT_NEAR(gradients.margin.value_or(NAN), 0.5, 1e-6) << "2 ULP of the 4 that the limit gives";
+  EXPECT_NEAR(gradients.margin.value_or(NAN), 0.5, 1e-6) << "2 ULP of 4 allowed";
   EXPECT_THAT(gradients.limit, HasSubstr("calibrated"));
   EXPECT_THAT(gradients.measured, HasSubstr("at gradient/"));
   EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references"));
-  EXPECT_FALSE(cell.compare_in_bits().holds) << "in bits it does not";
+  EXPECT_FALSE(cell.compare_in_bits().holds) << "it must not hold in bits";
 }
 
 TEST(CalibratedTier, WarnsOfAMarginAboveAHalf) {
@@ -55,7 +55,7 @@ TEST(CalibratedTier, OneChangeMakesOneCheckFail) {
          run.other_ulps[{1, "gradient/model.norm.weight"}] = 5;
        },
        "gradients", "gradient model.norm.weight"},
-      // nearer to the truth than what was sent
+      // nearer to the truth than the sent tensor
       {[](auto& run) {
          run.other_ulps[{0, "boundary/forward/2/layers.1/receive"}] = 1;
        },
@@ -63,19 +63,19 @@ TEST(CalibratedTier, OneChangeMakesOneCheckFail) {
       {[](auto& run) {
          run.with_nan.insert({0, "moment1/model.norm.weight"});
        },
-       "parameters"},  // no table knows of it
+       "parameters"},  // no table contains it
       {[](auto& run) {
          run.with_other_digest.insert({1, "gradient/model.norm.weight"});
        },
        "gradients", "is not the tensor of its table"},
       {[](auto& run) { *run.run.ranks.back().microbatches.at(synthetic_microbatches + 1).loss *= 1.00001F; }, "loss"},
-      {[](auto& run) { run.run.ranks.back().microbatches.at(4).loss = 1e-30F; }, "loss"},  // masked: exactly nothing
+      {[](auto& run) { run.run.ranks.back().microbatches.at(4).loss = 1e-30F; }, "loss"},  // fully masked, so exactly 0
       {[](auto& run) {
          for (auto& rank : run.run.ranks)
            rank.steps[0].gradient_norm = 2.00001, rank.steps[0].clip_coefficient = 1.0 / 2.00001;
        },
        "gradient_norm"},
-      // Every rank has the same norm, and the coefficient that follows.
+      // Every rank has the same norm and the coefficient computed from it.
       {[](auto& run) { run.run.ranks[1].steps[0].gradient_norm = std::nextafter(2.0, 3.0); }, "gradient_norm"},
       {[](auto& run) { run.run.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0); }, "gradient_norm"}};
   for (const auto& [change, check, words] : cases) {
@@ -87,7 +87,8 @@ TEST(CalibratedTier, OneChangeMakesOneCheckFail) {
   }
 }
 
-/// After step 1: a microbatch and the whole, off the truth by 1 ULP in the reference, by `ulps` in the candidate.
+/// An evaluation after step 1: one microbatch and the sum. The error is 1 ULP in the reference, `ulps` in the
+/// candidate.
 void add_evaluation(CalibratedCell& cell, int ulps) {
   const auto add = [](SyntheticRun& run, int off) {
     run.manifest["evaluation"] = {{"every", 2}, {"microbatches", 1}};
@@ -139,14 +140,14 @@ TEST(CalibratedTier, StructureStaysExact) {
   std::erase_if(rows, [](const TensorRow& row) { return row.step == 1 && row.kind == "gradient"; });
   extra.candidate.run.ranks[0].tensors.push_back(tensor_row(extra.candidate.run, 0, "gradient", "model.norm.weight"));
   extra.candidate.run.ranks[0].tensors.back().stage = 0;
-  tied.candidate.other_ulps[{0, "parameter/lm_head.weight"}] = 1;  // within its limit, but not the embedding's copy
+  tied.candidate.other_ulps[{0, "parameter/lm_head.weight"}] = 1;  // within its limit, but not equal to the embedding
 
   EXPECT_FALSE(missing.compare().holds);
   EXPECT_FALSE(extra.compare().holds);
   EXPECT_THAT(failing_checks(tied.compare()), ElementsAre("tied_weights"));
 }
 
-TEST(CalibratedTier, ADumpMustBeThere) {
+TEST(CalibratedTier, NeedsADump) {
   CalibratedCell cell, whole;
   cell.candidate.not_dumped.insert({1, "gradient/model.norm.weight"});
   whole.candidate.run.manifest["level"] = "full";
@@ -155,7 +156,7 @@ TEST(CalibratedTier, ADumpMustBeThere) {
   EXPECT_THAT(error_of<InputError>([&] { whole.compare(); }), HasSubstr("has level full"));
 }
 
-TEST(CalibratedTier, ADamagedShadowIsNotTheCandidatesFailure) {
+TEST(CalibratedTier, ADamagedFloat64ReferenceIsNotTheCandidatesFailure) {
   for (const bool missing : {true, false}) {
     CalibratedCell cell;
     cell.compare();
@@ -180,7 +181,7 @@ TEST(CalibratedTier, AnItemWithoutALimitFails) {
   EXPECT_THAT(failing_checks(verdict), ElementsAre("gradient_norm"));
 }
 
-TEST(CalibratedTier, IsOnlyForOtherDevices) {
+TEST(CalibratedTier, OnlyAppliesToOtherDevices) {
   CalibratedCell device, steps;
   device.candidate.run = synthetic_candidate({.level = "dump", .device = "cuda"});
   device.candidate.run.manifest["machine"]["gpus"] = {"A", "B"};
@@ -197,7 +198,7 @@ TEST(CalibratedTier, IsOnlyForOtherDevices) {
 TEST(CalibratedTier, OtherKernelsOnlyDropTheActivationMemoryModel) {
   CalibratedCell law, state;
   for (auto* cell : {&law, &state}) {
-    cell->reference.run.manifest["machine"]["cpu_vendor"] = "GenuineIntel";  // nobody is held to what he did not tell
+    cell->reference.run.manifest["machine"]["cpu_vendor"] = "GenuineIntel";  // the candidate's manifest does not say
     cell->candidate.run.manifest["machine"] = {{"cpu_vendor", "GenuineIntel"}, {"cpu_model_number", 7}};
   }
   *action_row(law.candidate.run, 1, "0F2").peak_bytes += 64;
@@ -211,7 +212,7 @@ TEST(CalibratedTier, OtherKernelsOnlyDropTheActivationMemoryModel) {
   EXPECT_THAT(failing_checks(state.compare()), ElementsAre("memory"));
 }
 
-TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {
+TEST(CalibratedTier, RefusesACalibrationOfAnotherRunAndNamesTheDifference) {
   CalibratedCell seed, optimizer, rate, gone, other;
   seed.shadow.run.manifest["seed"] = 7;
   optimizer.shadow.run.manifest["optimizer"]["beta2"] = 0.5;
@@ -234,7 +235,7 @@ TEST(CalibratedTier, AFloat64ReferenceWithoutValuesIsRefused) {
   EXPECT_THAT(error_of<InputError>([&] { cell.compare(); }), HasSubstr("is not the float64 reference that"));
 }
 
-/// A missing item is reported with the run that lacks it.
+/// The error names the run that lacks an item.
 class ErrorsOf : public ::testing::Test {
  protected:
   std::string refusal(const std::function<void(Record& run, Record& shadow)>& change = nullptr) {
@@ -252,7 +253,7 @@ class ErrorsOf : public ::testing::Test {
   int written_ = 0;
 };
 
-TEST_F(ErrorsOf, ATensorThatOneOfThemLacksIsNamed) {
+TEST_F(ErrorsOf, NameAMissingTensor) {
   const DumpedRun::Key tensor = {1, "gradient/model.norm.weight"};
   run.not_dumped.insert(tensor);
   EXPECT_THAT(refusal(), ContainsRegex("run1: lacks gradient/model.norm.weight in step-1.safetensors, which the"));
@@ -262,7 +263,7 @@ TEST_F(ErrorsOf, ATensorThatOneOfThemLacksIsNamed) {
   EXPECT_THAT(refusal(), ContainsRegex("shadow2: lacks gradient/model.norm.weight in step-1.safetensors, which th"));
 }
 
-TEST_F(ErrorsOf, ARowThatOneOfThemLacksIsNamed) {
+TEST_F(ErrorsOf, NameAMissingRow) {
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].microbatches.pop_back(); }),
               ContainsRegex("run1: lacks loss/[0-9]+ at step [0-9]+, which the other run"));
   EXPECT_THAT(refusal([](Record&, Record& truth) { truth.ranks[0].steps.pop_back(); }),
@@ -271,7 +272,7 @@ TEST_F(ErrorsOf, ARowThatOneOfThemLacksIsNamed) {
               ContainsRegex("shadow3: lacks evaluation at step 0"));
 }
 
-TEST_F(ErrorsOf, ANumberThatOneOfThemLacksIsNamed) {
+TEST_F(ErrorsOf, NameAMissingNumber) {
   EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].steps[1].gradient_norm.reset(); }),
               ContainsRegex("run1: lacks gradient_norm"));
   EXPECT_THAT(refusal([](Record&, Record& truth) { truth.ranks[0].microbatches[3].loss.reset(); }),
@@ -285,7 +286,7 @@ TEST_F(ErrorsOf, NonFiniteValuesHaveNoLimit) {
   EXPECT_THAT(refusal(), HasSubstr("moment1/model.norm.weight at step 0 is not finite"));
 }
 
-TEST(CalibratedTier, RunsThatMeasureRoundingAreNotCompared) {
+TEST(CalibratedTier, RefusesToCompareRunsThatMeasureRounding) {
   SyntheticCell perturbed, shadow;
   perturbed.candidate.manifest["perturbation"] = 3;
   shadow.reference.manifest["shadow_of"] = "float32";

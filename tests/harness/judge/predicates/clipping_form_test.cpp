@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::Contains;
 
-TEST(RightCoefficients, LimitThatFloat32RoundsIsRightAsTorchRoundsIt) {
+TEST(RightCoefficients, IncludeTheLimitRoundedAsByTorch) {
   Manifest manifest;
   manifest.dtype = "float32";
   manifest.clip_norm = 0.6;
@@ -25,7 +25,7 @@ TEST(RightCoefficients, LimitThatFloat32RoundsIsRightAsTorchRoundsIt) {
   EXPECT_THAT(right, ::testing::Not(Contains(next)));
 }
 
-/// 0.1 / 61, by division and by reciprocal, in each precision: six numbers, of which no two are the same.
+/// 0.1 / 61, by division and by reciprocal, in each precision: six different numbers.
 struct Coefficients {
   std::string name, dtype, norm_order;
   double epsilon;
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Coefficients{"canonical_with_epsilon", "float32", "canonical", 1, {0.1 / 62}, {divided, divided32}}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST_P(RightCoefficientsOf, AreThoseOfItsPrecisions) {
+TEST_P(RightCoefficientsOf, CoverItsPrecisions) {
   Manifest manifest;
   manifest.dtype = GetParam().dtype;
   manifest.clip_norm = 0.1;
@@ -72,14 +72,14 @@ TEST_P(RightCoefficientsOf, AreThoseOfItsPrecisions) {
 
   for (const double each : GetParam().right) EXPECT_THAT(right, Contains(each));
   for (const double each : GetParam().wrong) EXPECT_THAT(right, ::testing::Not(Contains(each)));
-  for (const double each : right_coefficients(0.01, manifest)) EXPECT_LE(each, 1) << "nothing is made larger";
+  for (const double each : right_coefficients(0.01, manifest)) EXPECT_LE(each, 1) << "clipping never enlarges";
 }
 
 TEST(RightCoefficients, AreNanForANanNorm) {
   Manifest manifest;
   manifest.norm_order = "per_rank";
   manifest.dtype = "float32";
-  EXPECT_THAT(right_coefficients(NAN, manifest), ::testing::ElementsAre(1)) << "nothing is clipped";
+  EXPECT_THAT(right_coefficients(NAN, manifest), ::testing::ElementsAre(1)) << "without clipping it is 1";
   manifest.clip_norm = 1;
   EXPECT_THAT(right_coefficients(NAN, manifest), ::testing::ElementsAre(::testing::IsNan()));
 }

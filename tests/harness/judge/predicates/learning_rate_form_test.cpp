@@ -14,8 +14,8 @@ Json schedule(double final_factor) {
 }
 const Json optimizer = {{"name", "sgd"}, {"learning_rate", 1e-3}};
 
-// Bits, in a run so long that another order of operations gives other digits near its end.
-TEST(LearningRateForm, IsTheContractsToTheLastBit) {
+// Compares bits, in a run so long that another order of operations gives other digits near its end.
+TEST(LearningRateForm, MatchesTheContractToTheLastBit) {
   const auto form = predicates::learning_rate_form(optimizer, schedule(0));
 
   ASSERT_TRUE(form);
@@ -33,10 +33,10 @@ TEST(LearningRateForm, GoesDownToTheFinalFactor) {
   ASSERT_TRUE(form);
   EXPECT_DOUBLE_EQ(form->at(10), 1e-3);
   EXPECT_DOUBLE_EQ(form->at(2000), 1e-4);
-  EXPECT_DOUBLE_EQ(form->at(10 + 1990 / 2), 5.5e-4) << "half the way from 1 to 0.1";
+  EXPECT_DOUBLE_EQ(form->at(10 + 1990 / 2), 5.5e-4) << "halfway from 1 to 0.1";
 }
 
-TEST(LearningRateForm, IsNoneWhereANumberIsMissing) {
+TEST(LearningRateForm, IsAbsentIfANumberIsMissing) {
   for (const char* key : {"warmup_steps", "start_factor", "final_factor", "total_steps"}) {
     Json lacking = schedule(0);
     lacking.erase(key);
@@ -49,7 +49,7 @@ TEST(LearningRateForm, IsNoneWhereANumberIsMissing) {
   EXPECT_FALSE(predicates::learning_rate_form(Json::object(), schedule(0)));
 }
 
-TEST(LearningRateForm, OfAnExternalManifestIsNoneWhereTheRateEndsAboveZero) {
+TEST(LearningRateForm, IsAbsentForAnExternalRateThatEndsAboveZero) {
   Manifest manifest;
   manifest.set_role("external");
   manifest.json = {{"optimizer", optimizer}, {"learning_rate_schedule", schedule(0)}};
@@ -58,7 +58,7 @@ TEST(LearningRateForm, OfAnExternalManifestIsNoneWhereTheRateEndsAboveZero) {
   EXPECT_FALSE(predicates::learning_rate_form(manifest));
   for (const char* ours : {"pipeline", "reference"}) {
     manifest.set_role(ours);
-    EXPECT_TRUE(predicates::learning_rate_form(manifest)) << "of our own the order of operations is known";
+    EXPECT_TRUE(predicates::learning_rate_form(manifest)) << "for our trainers the order of operations is known";
   }
 }
 

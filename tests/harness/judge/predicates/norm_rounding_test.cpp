@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the bounds that grow with the number of elements let through at the size of real models: records of a model of
-// 80 layers with made numbers and without tensors. docs/exactness.md has the bounds as a table.
+// What the limits that grow with the number of elements let through at real sizes, on records of a model of 80 layers
+// with made-up numbers and without tensors. docs/exactness.md has the limits as a table.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -22,10 +22,10 @@ Json model_of_70b(bool tied) {
           {"tie_word_embeddings", tied}};
 }
 
-/// Of an element, as after many tokens.
+/// The size of an element, as after many tokens.
 constexpr double gradient_size = 1e-6;
 
-/// One step of one rank, as its tables have it.
+/// One step of one rank, as in its tables.
 struct RealSize {
   explicit RealSize(const std::string& dtype, const std::string& role, std::int64_t ranks) {
     record.manifest.dtype = dtype;
@@ -64,7 +64,7 @@ TEST(AtRealSize, ANormMustFollowFromItsGradients) {
   struct Case {
     const char *dtype, *role;
     std::int64_t ranks;
-    double limit, red;  ///< what the limit is at most, and a factor that is red
+    double limit, red;  ///< the largest allowed limit, and a factor that must fail
   };
   for (const auto& [dtype, role, ranks, limit, red] :
        {Case{"float32", "external", 16, 1.4e-3, 1.0015}, Case{"bfloat16", "external", 1, 0.014, 1.02},
@@ -81,7 +81,7 @@ TEST(AtRealSize, ANormMustFollowFromItsGradients) {
   }
 }
 
-TEST(AtRealSize, TheAccumulationOfTheLargestEmbeddingStaysBelowAThousandth) {
+TEST(AtRealSize, AccumulationErrorOfTheLargestEmbeddingIsBelowAThousandth) {
   EXPECT_LT(norm_rounding({.dtype = "float32", .tensors = 1, .largest = 131072.0 * 4096}), 1e-3);
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> counted(const std::vector<std::vector<std::string>>& ti
   return names;
 }
 
-TEST(GradientsOnce, OfATiedWeightTheEmbeddingsOrTheFirstCounts) {
+TEST(GradientsOnce, ATiedWeightCountsAsTheEmbeddingOrTheFirst) {
   using ::testing::ElementsAre;
   EXPECT_THAT(counted({}, "embed"), ElementsAre("0 embed", "0 head", "1 layer", "1 copy"));
   const std::string embedding = "model.embed_tokens.weight";
@@ -116,7 +116,7 @@ TEST(GradientsOnce, OfATiedWeightTheEmbeddingsOrTheFirstCounts) {
   EXPECT_THAT(counted({{"absent", "embed", "copy"}}, "embed"), ElementsAre("0 embed", "0 head", "1 layer"));
 }
 
-// Where each of 1,000 ranks rounds to bfloat16, roundings alone may move a norm by more than a fault of 1.05 does.
+// If each of 1,000 ranks rounds to bfloat16, rounding errors may change a norm by more than a fault of factor 1.05.
 TEST(NormRounding, OfBfloat16OnManyRanksIsTooImpreciseToJudge) {
   EXPECT_GT(norm_rounding({.dtype = "bfloat16", .ranks = 1000}), widest_norm_limit);
 }

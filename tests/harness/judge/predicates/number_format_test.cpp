@@ -22,7 +22,7 @@ TEST(NumberFormat, Bfloat16HasEightDigitsAndTiesGoToEven) {
   EXPECT_EQ(rounds(0), 0);
 }
 
-TEST(NumberFormat, Bfloat16ReachesAsFarAsFloat32) {
+TEST(NumberFormat, Bfloat16HasTheRangeOfFloat32) {
   const auto rounds = [](double value) { return rounded(Storage::bfloat16, value); };
   const double largest = std::ldexp(255.0, 120);
   EXPECT_EQ(rounds(largest), largest);
@@ -36,8 +36,8 @@ TEST(NumberFormat, Bfloat16ReachesAsFarAsFloat32) {
   EXPECT_EQ(rounds(0.5 * 0x1p-133), 0);
 }
 
-TEST(NumberFormat, Float32AndFloat64AreRoundedToOnce) {
-  EXPECT_EQ(rounded(Storage::float32, 1 + 0x1p-24), 1) << "a tie, to even";
+TEST(NumberFormat, Float32AndFloat64RoundOnce) {
+  EXPECT_EQ(rounded(Storage::float32, 1 + 0x1p-24), 1) << "a tie rounds to even";
   EXPECT_EQ(rounded(Storage::float32, 1 + 0x1p-24 + 0x1p-50), 1 + 0x1p-23);
   EXPECT_EQ(rounded(Storage::float64, 1 + 0x1p-52), 1 + 0x1p-52);
 }
@@ -48,7 +48,7 @@ TEST(NumberFormat, EachHasItsRoundoff) {
     EXPECT_EQ(unit_roundoff(storage), std::ldexp(1.0, -digits));
 }
 
-TEST(NumberFormat, OfNoOtherDtypeIsAnythingTrained) {
+TEST(NumberFormat, NoOtherDtypeIsTrained) {
   for (const char* dtype : {"float16", "int64", ""}) {
     EXPECT_FALSE(is_storage(dtype)) << dtype;
     EXPECT_THROW(storage_of(dtype), InputError) << dtype;

@@ -52,7 +52,7 @@ class OneRecord : public ::testing::Test {
 
   StepRow& step_row(std::size_t rank, std::size_t step) { return run.ranks.at(rank).steps.at(step); }
 
-  /// "rank-1/tensors.csv:57", where the row will stand.
+  /// "rank-1/tensors.csv:57", the place of the row in the file.
   std::string line_of(const TensorRow& row) const { return line_in(row, &RankRecord::tensors, "tensors.csv"); }
   std::string line_of(const BoundaryRow& row) const { return line_in(row, &RankRecord::boundaries, "boundaries.csv"); }
 
@@ -109,9 +109,9 @@ TEST_F(OneRecord, TheNormOfNonFiniteGradientsIsNotChecked) {
   EXPECT_THAT(words_of(judge()), Not(Contains(HasSubstr("gradient_norm: it is not the root"))));
 }
 
-TEST_F(OneRecord, AMicrobatchWithoutALossMakesNoSum) {
+TEST_F(OneRecord, AMissingLossMakesNoSum) {
   for (MicrobatchRow& row : run.ranks[2].microbatches) {
-    if (row.step == 1 && row.microbatch == 3) row.loss.reset();  // which the check of losses tells
+    if (row.step == 1 && row.microbatch == 3) row.loss.reset();  // which the loss check reports
   }
 
   expect_none();
@@ -130,7 +130,7 @@ TEST_F(OneRecord, AnExternalCoefficientMayBeRoundedInItsDtype) {
   }
   with_coefficient(0.5);  // without the epsilon
 
-  EXPECT_THAT(judge().findings, SizeIs(3)) << "one on each rank";
+  EXPECT_THAT(judge().findings, SizeIs(3)) << "one for each rank";
 }
 
 class ChangedCrossing : public OneRecord {
@@ -169,11 +169,11 @@ TEST_F(OneRecord, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
                    ": it is tied to model.embed_tokens.weight but has different bits",
                "(expected " + first + ", got " + other_digest + ")");
   }
-  run.manifest["machine"]["gpus"] = {"A100", "H100"};  // each rounds its own
+  run.manifest["machine"]["gpus"] = {"A100", "H100"};  // each model rounds in its own way
   expect_none();
 }
 
-TEST_F(OneRecord, NumbersMissingAtItsLevelAreNamed) {
+TEST_F(OneRecord, NamesNumbersMissingAtItsLevel) {
   run.manifest["level"] = "none";
   const Report none = judge();
   EXPECT_THAT(none.findings, IsEmpty());
@@ -207,7 +207,7 @@ TEST_F(OneRecord, NamesWhatCannotBeJudgedOfAnExternalTrainer) {
   EXPECT_THAT(judge().not_judged, ElementsAre(HasSubstr("learning rates"), HasSubstr("gradient norms against l2")));
 }
 
-TEST_F(OneRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {
+TEST_F(OneRecord, ReadFromALaterStepStillNamesLinesOfTheFiles) {
   BoundaryRow& received = boundary_row(run, 1, 3, "forward", "norm", "receive");
   received.digest = other_digest;
   step_row(1, 1).tokens = 12;
@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "rank-2/evaluation.csv:2: step 1, microbatch 0, rank 2, loss: not finite", "got nan)"}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST_P(ImpossibleNumber, FailsOnceAndIsLeftToOtherChecksInAComparison) {
+TEST_P(ImpossibleNumber, FailsOnceAndOnlyInOneCheckOfAComparison) {
   GetParam().change(run);
   const auto impossible = AllOf(StartsWith(GetParam().where), EndsWith(GetParam().what));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/data.md: the judge's reading compared with fixtures/data_vectors.json, which the tests of trainers and
-// cross-checks use as well. The requests are those of a sweep.
+// docs/data.md: the judge's reading of data compared with fixtures/data_vectors.json, which the tests of trainers and
+// cross-checks use too. The requests are those of a sweep.
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/token_source.hpp"
@@ -13,7 +13,7 @@
 namespace plumbline::judging {
 namespace {
 
-/// The case's files and its run file in `folder`; the request that a sweep makes of it.
+/// Writes the case's files and its run file to `folder`; returns the request that a sweep makes from them.
 Request request_of(const Json& given, const testing::TemporaryFolder& folder) {
   for (const auto& file : given.at("files").items()) folder.file(file.key(), testing::file_of_vectors(file.value()));
   folder.file("config.json", "{}");
@@ -23,7 +23,7 @@ Request request_of(const Json& given, const testing::TemporaryFolder& folder) {
   return make_request(SweepFile{}, reference);
 }
 
-TEST(JudgedDataVectors, EachMicrobatchHasTheDigestThatTheDocsSay) {
+TEST(JudgedDataVectors, EachMicrobatchHasTheDocumentedDigest) {
   const Json cases = read_json(testing::fixtures_path() + "/data_vectors.json", most_of_json, JsonTexts::as_written);
   ASSERT_GE(cases.size(), 11U);
   for (const Json& given : cases) {

@@ -20,19 +20,19 @@ namespace fs = std::filesystem;
 const fs::path docs = fs::path(source_path()) / "docs";
 const fs::path schema_file = docs / "schemas/request.schema.json";
 
-/// The example of the page, whole.
+/// The complete example of the page.
 Json example() {
   const std::string page = read_file(docs / "request.md");
   const auto begin = page.find("```json\n") + 8;
   return Json::parse(page.substr(begin, page.find("```", begin) - begin));
 }
 
-/// Keys of an object that stand for numbers of any name.
+/// Keys of an object whose names are free.
 bool is_open(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("mesh.") || key.starts_with("learning_rate_schedule.");
 }
 
-TEST(RequestSchema, HasEveryKeyOfThePageAndNoOther) {
+TEST(RequestSchema, ListsExactlyTheKeysOfThePage) {
   const Json schema = read_json(schema_file);
   std::set<std::string> shown, described;
   collect_keys(example(), "", shown);
@@ -48,22 +48,22 @@ TEST(RequestSchema, HasEveryKeyOfThePageAndNoOther) {
 TEST(RequestSchema, HasEveryKeyOfThePagesTable) {
   const Json schema = read_json(schema_file);
   static const std::regex row(R"(^\| (`[^|]*) \|.*$)"), name(R"(`([a-z_]+)`)");
-  std::set<std::string> told;
+  std::set<std::string> listed;
   std::istringstream lines(read_file(docs / "request.md"));
   for (std::string line; std::getline(lines, line);) {
     std::smatch cell;
     if (!std::regex_match(line, cell, row)) continue;
     const std::string names = cell[1];
-    for (std::sregex_iterator at(names.begin(), names.end(), name), end; at != end; ++at) told.insert((*at)[1]);
+    for (std::sregex_iterator at(names.begin(), names.end(), name), end; at != end; ++at) listed.insert((*at)[1]);
   }
-  told.insert("schema");
+  listed.insert("schema");
   std::set<std::string> described;
   for (const auto& [key, part] : schema.at("properties").items()) described.insert(key);
 
-  EXPECT_EQ(told, described);
+  EXPECT_EQ(listed, described);
 }
 
-TEST(RequestSchema, AcceptsWhatASweepWritesAndNoDamage) {
+TEST(RequestSchema, AcceptsASweepsRequestsAndRefusesDamage) {
   if (!can_validate()) GTEST_SKIP() << no_validator;
   std::vector<Json> right = {example()};
   for (const std::string name : {"quick", "bf16", "evaluation"}) {

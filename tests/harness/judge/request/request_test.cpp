@@ -47,7 +47,7 @@ std::string refusal(const Json& json) {
   return "accepted";
 }
 
-TEST(RequestFile, ReadsBackWhatWasWritten) {
+TEST(RequestFile, RoundTrips) {
   const Json written = to_json(whole());
 
   EXPECT_EQ(to_json(request_from_json(written, "x")), written);
@@ -55,7 +55,7 @@ TEST(RequestFile, ReadsBackWhatWasWritten) {
   EXPECT_THAT(not_requested(whole()), ::testing::IsEmpty());
 }
 
-/// And not what the other way of writing happens to leave out as well.
+/// Also compares what the reader does not read back.
 TEST(RequestFile, WritesTheKeysOfItsPage) {
   const Json written = to_json(whole());
 
@@ -64,7 +64,7 @@ TEST(RequestFile, WritesTheKeysOfItsPage) {
             Json::parse(R"([{"lengths": [4, 2], "masked": false}, {"lengths": [1, 1], "masked": true}])"));
   EXPECT_EQ(written.at("data").at("shuffle"), "windows");
   EXPECT_EQ(written.at("data").at("ignore"), Json::parse(R"([{"path": "/i.bin", "bytes": 5}])"));
-  EXPECT_FALSE(written.at("evaluation").at("data").contains("shuffle")) << "none is the default";
+  EXPECT_FALSE(written.at("evaluation").at("data").contains("shuffle")) << "absent, since none is the default";
   EXPECT_TRUE(written.at("clip_norm").is_null());
 
   Request request = whole();
@@ -77,7 +77,7 @@ TEST(RequestFile, WritesTheKeysOfItsPage) {
   EXPECT_EQ(*read.clip_norm, Json(0.5));
 }
 
-/// Each key with a value that no other has: read from the text of its page, and written as it was read.
+/// Gives each key a unique value, as in the page's text; reading and writing must keep it.
 TEST(RequestFile, EachKeyIsIndependent) {
   const Json text = Json::parse(R"({
     "schema": "plumbline-request/1", "role": "pipeline", "world_size": 2,
@@ -149,7 +149,7 @@ TEST(RequestFile, NullRequestsNoEvaluation) {
   EXPECT_EQ((*evaluates.evaluation)->data.files.front(), "/c.bin");
 }
 
-TEST(RequestFile, AbsentKeysAreNamedAsNotRequested) {
+TEST(RequestFile, NamesAbsentKeysAsNotRequested) {
   Json json = to_json(whole());
   json.erase("clip_norm");
   json.erase("stages");
@@ -160,7 +160,7 @@ TEST(RequestFile, AbsentKeysAreNamedAsNotRequested) {
   EXPECT_THAT(not_requested(request), ::testing::ElementsAre("stages", "clip_norm"));
 }
 
-TEST(RequestFile, BadInputIsRefusedByKey) {
+TEST(RequestFile, NamesTheKeyOfBadInput) {
   const auto with = [](const char* key, const Json& value) {
     Json json = to_json(whole());
     json[key] = value;

@@ -21,11 +21,12 @@ ExpectedModel model_of(std::int64_t layers, std::int64_t vocabulary = 8) {
                              {"rms_norm_eps", 1e-5}});
 }
 
-/// Layers of each stage; that every unit stands once and in order is asserted.
-std::vector<std::int64_t> layers_of(const ExpectedModel& model, const RequestedPartition& asked, std::int64_t stages) {
+/// Layers of each stage; asserts that every unit occurs once and in order.
+std::vector<std::int64_t> layers_of(const ExpectedModel& model, const RequestedPartition& requested,
+                                    std::int64_t stages) {
   std::vector<std::int64_t> counts;
   std::vector<std::string> all;
-  for (const auto& units : requested_partition(model, asked, stages, {8, 8})) {
+  for (const auto& units : requested_partition(model, requested, stages, {8, 8})) {
     counts.push_back(std::ranges::count_if(units, is_layer));
     all.insert(all.end(), units.begin(), units.end());
   }
@@ -50,7 +51,7 @@ TEST(RequestedPartition, CostPutsFewerLayersNextToALargeHead) {
   EXPECT_THAT(layers_of(model_of(6, 1000), {"cost", {}}, 3), ElementsAre(3, 3, 0));
 }
 
-/// Hidden size, intermediate size, heads, kv heads and vocabulary, worked out by hand.
+/// Hidden size, intermediate size, heads, kv heads and vocabulary, calculated by hand.
 TEST(RequestedPartition, CostCountsLayersAndHeadOfEveryRow) {
   const auto model = [](std::int64_t layers, std::int64_t hidden, std::int64_t intermediate, std::int64_t heads) {
     return expected_model(Json{{"vocab_size", 64},
@@ -67,11 +68,11 @@ TEST(RequestedPartition, CostCountsLayersAndHeadOfEveryRow) {
     return layers;
   };
   // Weights 2 x 8 x (8 + 2) + 3 x 8 x 4 = 256. A layer of rows of 1 and 16: 512 + 16 + 8192 + 4096 = 12816; the head
-  // (2 x 8 x 64 + 4 x 8 + 5 x 64) x 17 = 23392. With two layers beside it the last has 49024, the
-  // first's four have 51264; with one beside it they have as much, and the first found stays.
+  // (2 x 8 x 64 + 4 x 8 + 5 x 64) x 17 = 23392. With two layers and the head the last stage has 49024, the first's four
+  // have 51264. With one layer and the head both have the same, and the first partition found stays.
   EXPECT_THAT(counts(model(9, 8, 4, 4), {1, 16}), ElementsAre(4, 3, 2));
-  // Weights 2 x 4 x (4 + 4) + 3 x 4 x 6 = 136, a layer 272 + 8 = 280, the head 512 + 16 + 320 = 848: four layers are
-  // 1120, and one beside the head would make 1128.
+  // Weights 2 x 4 x (4 + 4) + 3 x 4 x 6 = 136, a layer 272 + 8 = 280, the head 512 + 16 + 320 = 848: four layers have
+  // 1120; one layer and the head would have 1128.
   EXPECT_THAT(counts(model(8, 4, 6, 1), {1}), ElementsAre(4, 4, 0));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge's reading of tokens, compared with small lists worked out by hand from docs/data.md.
+// The judge's reading of tokens, compared with small lists calculated by hand from docs/data.md.
 #include "harness/judge/request/token_source.hpp"
 
 #include <gmock/gmock.h>
@@ -38,10 +38,10 @@ struct Ring {
   std::int64_t start = 0;
 };
 
-TEST(TokenSource, RowsFollowOneAnotherAcrossFilesStepsAndTheEnd) {
+TEST(TokenSource, RowsContinueAcrossFilesStepsAndTheEnd) {
   const Ring ring;
-  const std::vector<RequestedMicrobatch> asked = {{{3, 1}, false}, {{2, 2}, false}};  // 8 tokens a step
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{3, 1}, false}, {{2, 2}, false}};  // 8 tokens per step
+  TokenSource source(ring.data, requested);
 
   const auto id = [&](std::int64_t position) { return ring.id(position); };
   EXPECT_EQ(source.data_digest(0, 0), digest_of({id(0), id(1), id(2), id(3), 0, 0,  //
@@ -57,8 +57,8 @@ TEST(TokenSource, AnIgnoredTokenIsAnIdButNoLabel) {
   for (const std::int64_t position : {1, 3, 6}) bytes[static_cast<std::size_t>(ring.id(position))] = '\1';
   ring.data.ignore = {ring.folder.file("first.bin", bytes.substr(0, 3)), ring.folder.file("rest.bin", bytes.substr(3))};
   ring.data.ignore_sizes = {3, 7};
-  const std::vector<RequestedMicrobatch> asked = {{{3, 1}, false}, {{2, 2}, false}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{3, 1}, false}, {{2, 2}, false}};
+  TokenSource source(ring.data, requested);
 
   const auto id = [&](std::int64_t position) { return ring.id(position); };
   EXPECT_EQ(source.data_digest(0, 0), digest_of({id(0), id(1), id(2), id(3), 0, 0,  //
@@ -68,17 +68,17 @@ TEST(TokenSource, AnIgnoredTokenIsAnIdButNoLabel) {
   EXPECT_EQ(source.valid_tokens(0, 1), 3);
 
   ring.data.ignore_sizes = {3, 8};
-  EXPECT_THROW(TokenSource(ring.data, asked), InputError);
+  EXPECT_THROW(TokenSource(ring.data, requested), InputError);
   ring.data.ignore.pop_back();
   ring.data.ignore_sizes.pop_back();
-  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, asked); }),
+  EXPECT_THAT(plumbline::testing::error_of<InputError>([&] { TokenSource(ring.data, requested); }),
               HasSubstr("data.ignore has 3 bytes for 10 tokens"));
 }
 
 TEST(TokenSource, AMaskedMicrobatchHasItsIdsAndNoLabel) {
   const Ring ring(7);
-  const std::vector<RequestedMicrobatch> asked = {{{2}, true}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{2}, true}};
+  TokenSource source(ring.data, requested);
 
   EXPECT_EQ(source.data_digest(0, 0), digest_of({ring.id(0), ring.id(1), -100, -100}, 1, 2));
 
@@ -92,13 +92,13 @@ TEST(TokenSource, SixteenBitIdsAreLittleEndian) {
   ring.data.files = {ring.folder.file("c.bin", std::string("\1\2\1\2", 4))};
   ring.data.sizes = {4};
   ring.data.format = "uint16";
-  const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{1}, false}};
+  TokenSource source(ring.data, requested);
 
   EXPECT_EQ(source.data_digest(0, 0), digest_of({513, 513}, 1, 1));
 }
 
-/// A header of llm.c of 256 numbers of 32 bits, and these bytes.
+/// A header of llm.c (256 numbers of 32 bits) and these bytes.
 std::string with_header(std::uint32_t magic, std::uint32_t count, const std::string& ids) {
   std::string bytes(1024, '\0');
   const auto put = [&](std::size_t place, std::uint32_t number) {
@@ -110,7 +110,7 @@ std::string with_header(std::uint32_t magic, std::uint32_t count, const std::str
 
 class HeadedTokens : public ::testing::Test {
  protected:
-  /// Of the file's first id and the one behind it, or why it is refused.
+  /// The digest of the file's first id and the next one, or why the file is refused.
   std::string digest(const std::string& name, const std::string& bytes) {
     ring_.data.files = {ring_.folder.file(name, bytes)};
     ring_.data.sizes = {static_cast<std::int64_t>(bytes.size())};
@@ -127,7 +127,7 @@ class HeadedTokens : public ::testing::Test {
   const std::vector<RequestedMicrobatch> asked_ = {{{1}, false}};
 };
 
-TEST_F(HeadedTokens, AreAsWideAsTheMagicNumberSaysAndAsManyAsTheHeaderCounts) {
+TEST_F(HeadedTokens, HaveTheHeadersWidthAndNumber) {
   const std::string same = std::string("\1\2\0\0", 4) + std::string("\1\2\0\0", 4);  // 513, 513 as uint32
   EXPECT_EQ(digest("a.bin", with_header(20240801, 2, same)), digest_of({513, 513}, 1, 1));
   EXPECT_EQ(digest("b.bin", with_header(20240520, 2, "\1\2\1\2")), digest_of({513, 513}, 1, 1));
@@ -135,7 +135,7 @@ TEST_F(HeadedTokens, AreAsWideAsTheMagicNumberSaysAndAsManyAsTheHeaderCounts) {
   EXPECT_THAT(digest("d.bin", with_header(20240801, 1, same)), HasSubstr("other ids than its header counts"));
 }
 
-TEST_F(HeadedTokens, AreAsANumpyArraySays) {
+TEST_F(HeadedTokens, FollowANumpyHeader) {
   const auto array = [&](const std::string& descr, const std::string& shape, const std::string& ids) {
     return digest("a.npy", testing::numpy_header(descr, shape) + ids);
   };
@@ -146,7 +146,7 @@ TEST_F(HeadedTokens, AreAsANumpyArraySays) {
   EXPECT_THAT(array(">u2", "(2,)", "\1\2\1\2"), HasSubstr("not of integers in one dimension"));
 }
 
-TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
+TEST_F(HeadedTokens, AnotherMagicNumberMeansNoHeader) {
   std::string bytes;
   for (int i = 0; i < 600; ++i) bytes += "\1\2";
   EXPECT_EQ(digest("a.bin", bytes), digest_of({513, 513}, 1, 1));
@@ -156,7 +156,7 @@ TEST_F(HeadedTokens, AFileWithOnlyAHeaderHasNoTokens) {
   EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("has no tokens"));
 }
 
-TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
+TEST_F(HeadedTokens, HaveTheIndexsType) {
   const auto with_type = [](char type) {
     std::string index(18, '\0');
     index.back() = type;
@@ -170,16 +170,16 @@ TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
   EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is not an index of"));
   ring_.folder.file("a.idx", with_type(3).substr(0, 17));
   EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is not an index of"));
-  EXPECT_EQ(digest("a.other", "\1\2\1\2"), digest_of({513, 513}, 1, 1)) << "an index is of a .bin alone";
+  EXPECT_EQ(digest("a.other", "\1\2\1\2"), digest_of({513, 513}, 1, 1)) << "only a .bin has an index";
 }
 
 TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
   Ring ring;
   ring.data.shuffle = "windows";
   const auto fits = [&](std::int64_t longest) {
-    const std::vector<RequestedMicrobatch> asked = {{{1}, false}, {{longest}, false}};
+    const std::vector<RequestedMicrobatch> requested = {{{1}, false}, {{longest}, false}};
     try {
-      TokenSource source(ring.data, asked);
+      TokenSource source(ring.data, requested);
       return source.data_digest(0, 1);
     } catch (const InputError& error) {
       return std::string(error.what());
@@ -192,15 +192,15 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
 TEST(TokenSource, WindowsAreAsLongAsTheLongestRowOfAll) {
   Ring ring;
   ring.data.shuffle = "windows";
-  const std::vector<RequestedMicrobatch> asked = {{{2, 9}, false}};
-  EXPECT_EQ(TokenSource(ring.data, asked).data_digest(0, 0),
+  const std::vector<RequestedMicrobatch> requested = {{{2, 9}, false}};
+  EXPECT_EQ(TokenSource(ring.data, requested).data_digest(0, 0),
             digest_of({0, 1, 0,    0,    0,    0,    0,    0,    0,    0, 1, 2, 3, 4, 5, 6, 7, 8,  //
                        1, 2, -100, -100, -100, -100, -100, -100, -100, 1, 2, 3, 4, 5, 6, 7, 8, 9},
                       2, 9))
-      << "one window of 9 in 10 tokens, whose first two the short row takes";
+      << "one window of 9 in 10 tokens; the short row uses its first two";
 }
 
-/// Every window of an epoch once, in an order of its own, of numbers of windows that need each number of bits.
+/// An epoch has every window once, in its own order, for numbers of windows with different bit lengths.
 TEST(TokenSource, AnEpochHasEachWindowOnce) {
   for (const std::int64_t windows : {1, 2, 3, 4, 5, 9, 15, 16, 17, 64, 65}) {
     Ring ring;
@@ -209,8 +209,8 @@ TEST(TokenSource, AnEpochHasEachWindowOnce) {
     ring.data.files = {ring.folder.file("windows.bin", bytes)};
     ring.data.sizes = {windows + 1};
     ring.data.shuffle = "windows";
-    const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
-    TokenSource source(ring.data, asked);
+    const std::vector<RequestedMicrobatch> requested = {{{1}, false}};
+    TokenSource source(ring.data, requested);
     std::vector<std::multiset<std::string>> epochs(3);
     std::vector<std::vector<std::string>> order(3);
     std::multiset<std::string> all;
@@ -230,19 +230,19 @@ TEST(TokenSource, AnEpochHasEachWindowOnce) {
 TEST(TokenSource, AWindowNeedsItsLastLabel) {
   Ring ring;
   ring.data.shuffle = "windows";
-  const std::vector<RequestedMicrobatch> asked = {{{5}, false}};
-  TokenSource source(ring.data, asked);
+  const std::vector<RequestedMicrobatch> requested = {{{5}, false}};
+  TokenSource source(ring.data, requested);
 
-  for (const std::int64_t step : {0, 1, 2}) {  // of 10 tokens the first 6: the other 4 are no window
+  for (const std::int64_t step : {0, 1, 2}) {  // the first 6 of 10 tokens; the other 4 make no window
     EXPECT_EQ(source.data_digest(step, 0), digest_of({0, 1, 2, 3, 4, 1, 2, 3, 4, 5}, 1, 5)) << step;
   }
 }
 
-TEST(TokenSource, ChangedFilesAreNamed) {
+TEST(TokenSource, NamesChangedFiles) {
   const auto refusal = [](const RequestedData& data) -> std::string {
-    const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
+    const std::vector<RequestedMicrobatch> requested = {{{1}, false}};
     try {
-      TokenSource source(data, asked);
+      TokenSource source(data, requested);
     } catch (const InputError& error) {
       return error.what();
     }

@@ -63,19 +63,19 @@ TYPED_TEST_P(TransportSuite, BarrierWaitsForAllRanks) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, TensorsInBothDirections) {
+TYPED_TEST_P(TransportSuite, TiedGradientsTravelInBothDirections) {
   this->run([](Transport& t) {
     const int last = t.size() - 1;
     at::Tensor gradient = content(t.rank(), 0, {50, 16});
+    const MessageHeader to_first = tied_gradient_header(3, 7, false, gradient);
+    const MessageHeader to_last = tied_gradient_header(3, 7, true, gradient);
     if (t.rank() == last) {
-      t.send_tensor(0, gradient);
-      t.receive_tensor(0, gradient);
+      t.send(0, to_first, gradient)->wait();
+      t.receive(0, to_last, gradient)->wait();
     }
     if (t.rank() == 0) {
-      at::Tensor other = at::zeros({50, 16});
-      t.receive_tensor(last, other);
-      gradient.add_(other);
-      t.send_tensor(last, gradient);
+      gradient.add_(t.receive(last, to_first)->wait());
+      t.send(last, to_last, gradient)->wait();
     }
     if (t.rank() == 0 || t.rank() == last) {
       EXPECT_TRUE(at::equal(gradient, content(0, 0, {50, 16}).add_(content(last, 0, {50, 16}))));
@@ -84,15 +84,16 @@ TYPED_TEST_P(TransportSuite, TensorsInBothDirections) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, RefusesTensorsOfUnequalShapes) {
+TYPED_TEST_P(TransportSuite, RefusesTiedGradientsOfUnequalShapes) {
   this->run_broken(short_of_patience, [](Transport& t) {
+    const at::Tensor gradient = content(1, 0, {50, 16});
     if (t.rank() == 1) {
-      EXPECT_THROW(t.send_tensor(0, content(1, 0, {50, 16})), RunError);
+      EXPECT_THROW(t.send(0, tied_gradient_header(0, 1, false, gradient), gradient)->wait(), RunError);
     }
     if (t.rank() == 0) {
-      at::Tensor other = at::zeros({16, 50});
-      EXPECT_THAT(thrown_by<RunError>([&] { t.receive_tensor(1, other); }),
-                  AllOf(HasSubstr("from rank 1 to rank 0"), HasSubstr("expected 16x50 float32"), HasSubstr("50x16")));
+      EXPECT_THAT(thrown_by<RunError>([&] { t.receive(1, tied_gradient_header(0, 1, false, gradient.t()))->wait(); }),
+                  AllOf(HasSubstr("rank 0 expected tied gradient of step 0, stage 1 -> 0, 16x50 float32"),
+                        HasSubstr("rank 1 sent tied gradient of step 0, stage 1 -> 0, 50x16 float32")));
     }
   });
 }

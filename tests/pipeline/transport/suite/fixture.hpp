@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr TransportSettings patient{120s};
 /// A short deadline that is meant to pass.
 constexpr TransportSettings hasty{150ms};
-/// For one rank's deadline, which must pass after the other rank, on any loaded machine, has its answer.
+/// For one rank's deadline, which must pass after the other rank has its answer, even on a loaded machine.
 constexpr TransportSettings short_of_patience{3s};
 
 template <typename Ranks>

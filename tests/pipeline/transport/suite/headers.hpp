@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A header that does not match the receiver's is detected, and both ends are named.
+// A header that does not match the receiver's is an error that names both ends.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sent tensors and receive buffers live as long as necessary, and are counted as the transport's.
+// Sent tensors and receive buffers live as long as necessary, and count as the transport's memory.
 #pragma once
 
 #include <ATen/ops/count_nonzero.h>
@@ -13,7 +13,7 @@
 
 namespace plumbline {
 
-// A send does not complete before its receive is posted: a test must not pass only because another transport buffers.
+// A send must not complete before its receive is posted, so that a test cannot pass only because a transport buffers.
 TYPED_TEST_P(TransportSuite, SendCompletesOnlyWhenReceived) {
   this->run([](Transport& t) {
     if (t.rank() == 0) {
@@ -75,7 +75,7 @@ TYPED_TEST_P(TransportSuite, ReceiveBufferCountsAsTransportMemory) {
   });
 }
 
-TYPED_TEST_P(TransportSuite, ReceivesIntoTheTensorThatIsGiven) {
+TYPED_TEST_P(TransportSuite, ReceivesIntoAGivenTensor) {
   install_memory_meter();
   this->run([](Transport& t) {
     new_memory_meter().attach();

@@ -30,7 +30,7 @@ TYPED_TEST_P(TransportSuite, Ring) {
   });
 }
 
-// At two ranks the previous and the next are the same peer, which would mix up the two directions' shapes.
+// With two ranks the previous and the next rank are the same, which could mix up the two directions' shapes.
 TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
   this->run([](Transport& t) {
     if (t.rank() > 1) return;
