@@ -40,7 +40,7 @@ class Session {
                          const std::map<std::string, std::string>& variables);
   std::string bash(const std::string& script) const;
 
-  const TemporaryFolder own_;  ///< for files that the user does not see
+  const TemporaryFolder own_;      ///< for files that the user does not see
   const EnvironmentVariable pid_;  ///< $plumbline_pid, for signals
   std::map<std::string, Program> programs_;
 };

@@ -67,8 +67,9 @@ class SweepSession : public Session {
       for (const char* each : {"plumbline-reference", "plumbline-pipeline"}) program(folder_, each, trainer);
       program(folder_, "fake-mpirun", fake_mpirun());
       folder_.file("launcher", "launcher = \"./fake-mpirun -n {world}\"\n");
-      folder_.file("s.toml", "launcher = \"./fake-mpirun -n {world}\"\nrun = [\"a.toml\", \"b.toml\"]\n"
-                             "world_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+      folder_.file("s.toml",
+                   "launcher = \"./fake-mpirun -n {world}\"\nrun = [\"a.toml\", \"b.toml\"]\n"
+                   "world_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
     } else if (word == "theirs") {
       program(folder_, "train.sh", "world=$1 record=$2 how=$3\necho \"$world $how $GREETING\" >> calls\n. ./do-$how\n");
       write_run(synthetic_reference({}), folder_ / "prepared/w1");
@@ -209,8 +210,7 @@ candidate = ["./train.sh", "{world}", "{record}", "{how}"]
       }
       verdict.checks.push_back(check_of_line(line));
       CheckResult& last = verdict.checks.back();
-      last.accepted =
-          last.outcome == Outcome::incomplete && std::ranges::count(plan.accept_missing, last.name) > 0;
+      last.accepted = last.outcome == Outcome::incomplete && std::ranges::count(plan.accept_missing, last.name) > 0;
     }
     if (verdict.first_divergence) verdict.first_divergence->claim = failing_claims(verdict.checks).at(0);
     verdict.holds = none_blocks(verdict.checks);
@@ -228,8 +228,8 @@ TEST_P(SweepSessions, AreAsApproved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sweeps, SweepSessions,
-                         ::testing::Values("devices", "failures", "keep", "mesh", "merge", "norms", "refused",
-                                           "resume", "resumed-runs", "runs", "second-run", "stopped", "theirs"),
+                         ::testing::Values("devices", "failures", "keep", "mesh", "merge", "norms", "refused", "resume",
+                                           "resumed-runs", "runs", "second-run", "stopped", "theirs"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            std::ranges::replace(name, '-', '_');
