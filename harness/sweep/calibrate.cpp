@@ -128,8 +128,8 @@ class Calibrating {
     const JsonKeys kept(mark, json);
     if (kept.text("schema") != schema || kept.text("fingerprint") != print) {
       throw InputError(folder().string() +
-                       ": contains another calibration: the run file, the model or the trainer changed since; choose "
-                       "another --record. Nothing was overwritten.");
+                       ": contains another calibration: the run file, model, trainer, device or order changed since; "
+                       "choose another --record. Nothing was overwritten.");
     }
   }
 

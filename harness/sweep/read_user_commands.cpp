@@ -65,7 +65,8 @@ class CommandReader {
  public:
   CommandReader(const TomlTable& file, const fs::path& folder) : file_(file) {
     std::error_code error;
-    commands_.folder = fs::absolute(folder, error).lexically_normal();
+    // of a file named without a folder the folder is empty, which has no absolute path
+    commands_.folder = folder.empty() ? fs::current_path() : fs::absolute(folder, error).lexically_normal();
   }
 
   UserCommands read() {

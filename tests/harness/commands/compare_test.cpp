@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Comparisons of two records; tests/approved/commands/compare.txt has the command.
 #include "harness/commands/compare.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/hash.hpp"
 #include "support/safetensors.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/harness/matchers.hpp"
-#include "tests/record/mesh_json.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -63,40 +61,6 @@ TEST(Compare, ThePageNamesFoldersAsTheUserDoesAndLeavesNothingWhereItCannotBeMad
   std::filesystem::create_directory(folder);
   EXPECT_ANY_THROW(write_comparison(folder, reference, candidate, impossible));
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "the user's own stays";
-}
-
-TEST(Compare, OneReplicaIsJudgedAndTheOthersAreNamedAsNotCovered) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
-  cell.candidate.manifest["mesh"] = mesh_json({{"dp", 2}, {"pp", 2}}, {{0, 2}, {1, 3}}, 1);
-  const auto verdict = compare_records(cell.write_reference(), cell.write_candidate());
-  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "replicas").outcome, Outcome::does_not_apply);
-  EXPECT_EQ(verdict.variant, "dp 1");
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("  other places of the mesh: this is dp 1"));
-}
-
-TEST(Compare, DataGapsAreShownButNotRequiredWithoutAPlan) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
-      }
-      for (auto& row : rank.steps) {
-        if (row.loss) row.loss = 2.5F;
-      }
-    }
-  }
-
-  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
-
-  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  ASSERT_EQ(verdict.references.size(), 1U);
-  EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::incomplete);
-  EXPECT_FALSE(verdict.references[0].checks.at(0).required);
-  EXPECT_THAT(comparison_text(verdict),
-              HasSubstr("not compared:\n  this data cannot expose every bug: losses cannot distinguish"));
 }
 
 /// What a user's own data are like: no masked microbatch, two that are equal, one length, one step.
@@ -184,20 +148,6 @@ TEST_F(TwoPipelines, TensorsAtUnsharedBoundariesMustArriveAsSent) {
   EXPECT_EQ(verdict.cells[0].first_divergence->item, "norm");
 }
 
-TEST(Compare, ADifferenceIsShownWithItsSize) {
-  SyntheticCell cell;
-  auto& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
-  row.digest = other_digest;
-  row.l2 *= 4;
-  row.max_abs *= 2;
-
-  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
-
-  EXPECT_THAT(
-      comparison_text(verdict),
-      HasSubstr("  difference: l2 0.4472, expected 0.1118 (4 times); max_abs 0.1118, expected 0.0559 (2 times)"));
-}
-
 TEST(Compare, TheElementIsNamedIfBothDumpedIt) {
   SyntheticCell cell;
   const std::vector<float> right{1, 2, 3, 4}, half{0.5F, 1, 1.5F, 2};
@@ -219,17 +169,6 @@ TEST(Compare, TheElementIsNamedIfBothDumpedIt) {
   const std::string text = comparison_text(comparison(reference, candidate));
 
   EXPECT_THAT(text, HasSubstr("element [0] of 4: expected 1, got 0.5"));
-}
-
-TEST(Compare, TextSaysWhatFailedAndWhere) {
-  SyntheticCell cell;
-  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
-
-  const auto text = comparison_text(compare_records(cell.write_reference(), cell.write_candidate()));
-
-  EXPECT_THAT(text, HasSubstr("DOES NOT HOLD"));
-  EXPECT_THAT(text,
-              HasSubstr("first divergence: step 1, stage 1, rank 1, gradient model.norm.weight: the bits differ"));
 }
 
 /// What people read: tests/approved/compare.txt.
@@ -265,49 +204,6 @@ TEST(Compare, SummaryFitsTwentyLinesOf80Columns) {
   expect_approved("compare.txt", texts);
 }
 
-TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
-  SyntheticCell cell;
-  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
-
-  ::testing::internal::CaptureStdout();
-  const int code = compare(reference, candidate, Printed::json);
-  write_file(cell.folder / "verdict.json", ::testing::internal::GetCapturedStdout());
-
-  const auto verdict = read_verdict(cell.folder / "verdict.json");
-  EXPECT_EQ(code, 0);
-  EXPECT_TRUE(verdict.holds);
-  ASSERT_EQ(verdict.cells.size(), 1U);
-  EXPECT_EQ(verdict.cells[0].checks.size(), check_names().size());
-  EXPECT_EQ(verdict.cells[0].world, 2);
-  EXPECT_EQ(verdict.cells[0].schedule, "1f1b");
-  EXPECT_GT(verdict.compared.at("tensors"), 0);
-}
-
-TEST(Compare, ComparesTheCandidateWithARequest) {
-  SyntheticCell cell;
-  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
-  const auto right = cell.folder.file("right.json", R"({"schema": "plumbline-request/1", "world_size": 2})");
-  const auto other = cell.folder.file("other.json", R"({"schema": "plumbline-request/1", "world_size": 8})");
-
-  const auto asked = compare_records(reference, candidate, {}, right);
-  EXPECT_EQ(result_of(asked, "as_asked").outcome, Outcome::holds);
-  EXPECT_THAT(asked.command, HasSubstr(" --request " + right.string())) << "the same again";
-  const auto verdict = compare_records(reference, candidate, {}, other);
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("world_size is 2, requested was 8"));
-  EXPECT_THROW(compare_records(reference, candidate, {}, cell.folder / "none.json"), InputError);
-}
-
-TEST(Compare, AFolderWithoutARecordIsAnInputError) {
-  SyntheticCell cell;
-  const auto reference = cell.write_reference();
-
-  EXPECT_THAT(error_of<InputError>([&] { compare(reference, cell.folder / "nothing", Printed::summary); }),
-              HasSubstr("nothing (the candidate) is not a folder"));
-  EXPECT_THAT(error_of<InputError>([&] { compare(cell.folder / "nothing", reference, Printed::summary); }),
-              HasSubstr("nothing (the reference) is not a folder"));
-}
-
 TEST(Compare, GapsAreNamedOnceAndOptionalChecksCounted) {
   CellVerdict cell;
   for (const char* name : {"loss", "gradients"}) {
@@ -324,26 +220,6 @@ TEST(Compare, GapsAreNamedOnceAndOptionalChecksCounted) {
 
   EXPECT_THAT(text, HasSubstr("not compared:\n  the other replicas\n"));
   EXPECT_EQ(text.find("the other replicas"), text.rfind("the other replicas"));
-}
-
-TEST(Compare, TruncatedTableIsAnInputErrorWithFileAndLine) {
-  SyntheticCell cell;
-  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
-  const auto path = candidate / "rank-0" / "steps.csv";
-  const std::string bytes = bytes_of(path);
-  write_file(path, bytes.substr(0, bytes.size() - 1));
-
-  EXPECT_THAT(error_of<InputError>([&] { compare(reference, candidate, Printed::summary); }),
-              HasSubstr("rank-0/steps.csv"));
-}
-
-TEST(Compare, KilledRankDoesNotHoldRatherThanBeingAnInputError) {
-  SyntheticCell cell;
-  cell.candidate.ranks[1].exit.reset();
-
-  ::testing::internal::CaptureStdout();
-  EXPECT_EQ(compare(cell.write_reference(), cell.write_candidate(), Printed::summary), 1);
-  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("rank 1 left no exit.json"));
 }
 
 }  // namespace

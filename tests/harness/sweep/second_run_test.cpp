@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failing cases are run a second time: the request, the comparison and the report of that run.
+// The element in which a case's second run differs, from the dumps of both runs; tests/approved/sessions/second-run.txt
+// has the rest.
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/safetensors.hpp"
@@ -51,120 +52,6 @@ class SecondRunOf : public RunSweep {
   std::vector<GivenRun> given_;
   const fs::path out_ = folder_ / "out";
 };
-
-TEST_F(SecondRunOf, ADifferenceDumpsAndIsComparedWithADumpedReference) {
-  first_ = second_ = {"loss", "gradients"};
-  diverges("the bits differ");
-
-  const SecondRun again = second_run();
-
-  ASSERT_THAT(given_, SizeIs(2));
-  const GivenRun& second = given_[1];
-  EXPECT_EQ(second.reference, out_ / "dumps/reference-a");
-  EXPECT_EQ(second.candidate, out_ / "dumps/a-1f1b-w2");
-  EXPECT_TRUE(given_[0].repeated);
-  EXPECT_FALSE(second.repeated);
-  EXPECT_FALSE(second.plan.repeat);
-  ASSERT_TRUE(second.plan.request && second.plan.reference_request);
-  EXPECT_EQ(second.plan.request->level, "dump");
-  EXPECT_EQ(second.plan.reference_request->level, "dump");
-  EXPECT_EQ(second.plan.launch->exit_code, 0);
-  EXPECT_TRUE(second.plan.reference_launch);
-  EXPECT_EQ(again.outcome, SecondRun::Outcome::fails_again);
-  EXPECT_EQ(again.words,
-            "at level dump, " + second.candidate.string() + ": loss, gradients. First divergence: the bits differ");
-  for (const std::string id : {"dump-a-1f1b-w2", "dump-reference-a"})
-    EXPECT_EQ(read_json(out_ / "launches" / id / "request.json").at("level"), "dump") << id;
-}
-
-TEST_F(SecondRunOf, AFailureWithoutValuesRepeatsTheSameRequestAndReference) {
-  first_ = second_ = {"conformance"};
-  diverges("another order");
-
-  const SecondRun again = second_run();
-
-  ASSERT_THAT(given_, SizeIs(2));
-  EXPECT_EQ(given_[1].reference, out_ / "references/a");
-  EXPECT_EQ(given_[1].candidate, out_ / "again/a-1f1b-w2");
-  EXPECT_EQ(given_[1].plan.request->level, "full");
-  EXPECT_EQ(given_[1].plan.reference_request->level, "full");
-  EXPECT_EQ(again.words, given_[1].candidate.string() + ": conformance. First divergence: another order");
-}
-
-TEST_F(SecondRunOf, ADifferenceWithoutAPlaceIsNotDumped) {
-  first_ = second_ = {"loss"};
-
-  EXPECT_EQ(second_run().words, (out_ / "again/a-1f1b-w2").string() + ": loss");
-}
-
-TEST_F(SecondRunOf, OnlyWhatFailedTheFirstTimeCanFailAgain) {
-  first_ = {"memory", "conformance"};
-  second_ = {"conformance", "completion"};
-
-  EXPECT_EQ(second_run().words, (out_ / "again/a-1f1b-w2").string() + ": conformance");
-}
-
-TEST_F(SecondRunOf, ACaseWhoseFailedChecksHoldTheSecondTimeIsUnstable) {
-  first_ = {"memory", "conformance"};
-  second_ = {"completion"};
-
-  const SecondRun again = second_run();
-
-  EXPECT_EQ(again.outcome, SecondRun::Outcome::holds);
-  EXPECT_EQ(again.words, (out_ / "again/a-1f1b-w2").string() + ": memory, conformance did not fail in the second run");
-}
-
-TEST_F(SecondRunOf, ARepeatedCaseThatDiffersIsNotRunAgain) {
-  first_ = {"repeatability"};
-
-  const SecondRun again = second_run();
-
-  EXPECT_EQ(again.outcome, SecondRun::Outcome::not_done);
-  EXPECT_EQ(again.words, "it was run twice, and the two runs differ");
-  EXPECT_THAT(given_, SizeIs(1));
-  EXPECT_THAT(calls(), SizeIs(3)) << "the reference, the cell and its repetition";
-}
-
-TEST_F(SecondRunOf, AReferenceThatFailsAtLevelDumpIsReportedAndTheSweepContinues) {
-  cells("", "[2, 1]");
-  first_ = {"loss"};
-  diverges("the bits differ");
-  behave("case $record in */dumps/reference-a) echo 'plumbline-reference: no memory' >&2; exit 1 ;; esac\n");
-
-  const auto result = run();
-
-  ASSERT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w2", "a-1f1b-w1"));
-  EXPECT_EQ(result.verdict.cells[0].second_run->outcome, SecondRun::Outcome::not_done);
-  EXPECT_THAT(result.verdict.cells[0].second_run->words,
-              AllOf(HasSubstr("the reference failed at level dump"), HasSubstr("no memory")));
-  EXPECT_EQ(read_verdict(out_ / "cells/a-1f1b-w2/cell.json").cells[0].second_run->outcome,
-            SecondRun::Outcome::not_done);
-}
-
-TEST_F(SecondRunOf, EveryCellThatDoesNotHoldIsRunAgain) {
-  cells("", "[1, 2]");
-  services_.judge = [](const CellPlan& plan, const auto&...) { return failing_cell(plan.id, {"conformance"}); };
-
-  const auto result = run();
-
-  for (const auto& cell : result.verdict.cells) EXPECT_TRUE(cell.second_run) << cell.id;
-  EXPECT_TRUE(read_verdict(out_ / "cells/a-1f1b-w2/cell.json").cells[0].second_run);
-}
-
-TEST_F(SecondRunOf, AStoppedSecondRunIsMadeOnResume) {
-  first_ = {"conformance"};
-  behave("case $record in */again/*) [ $me = 0 ] && kill -INT " + std::to_string(getpid()) + "; sleep 600 ;; esac\n");
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("stopped by SIGINT while again-a-1f1b-w2 ran"));
-  EXPECT_FALSE(read_verdict(out_ / "verdict.json").cells.at(0).second_run);
-  behave("");
-  fs::remove(folder_ / "calls");
-  options_.resume = true;
-
-  const SecondRun again = second_run();
-
-  EXPECT_EQ(again.outcome, SecondRun::Outcome::holds);
-  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w2"));
-}
 
 const std::vector<std::int64_t> gradient_shape{2};
 

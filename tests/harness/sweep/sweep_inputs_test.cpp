@@ -80,25 +80,5 @@ TEST_F(InputsOfASweep, AModelInSeveralFilesChangesWithAnyOfThem) {
   EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-// A concurrent build.
-TEST_F(RunSweep, ATrainerReplacedDuringTheSweepEndsItAndItsRunDoesNotCount) {
-  const std::string replaced =
-      "cp $base/plumbline-pipeline $base/new; echo '# another build' >> $base/new; mv $base/new "
-      "$base/plumbline-pipeline";
-  behave("[ $(basename $record) != a-1f1b-w2 ] || [ $me != 0 ] || { " + replaced + "; }\n");
-
-  const std::string said = error_of<SystemError>([&] { run(); });
-
-  EXPECT_THAT(said, AllOf(HasSubstr("plumbline-pipeline changed after the sweep began"),
-                          HasSubstr("1 of 4 cases are finished")));
-  const Verdict verdict = read_verdict(folder_ / "out/verdict.json");
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(finished(verdict), ElementsAre("a-1f1b-w1"));
-  options_.resume = true;
-  behave("");
-  EXPECT_TRUE(run().verdict.holds);
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("the trainers changed: "));
-}
-
 }  // namespace
 }  // namespace plumbline::testing
