@@ -160,8 +160,9 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
   const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format("schedule {} on {} ranks with {} microbatches and {} chunks a rank: {}",
-                                 generator->name, ranks, microbatches, chunks_per_rank, why));
+    throw InputError(fmt::format("schedule {} on {} with {} and {} a rank: {}", generator->name,
+                                 quantity(ranks, "rank"), quantity(microbatches, "microbatch"),
+                                 quantity(chunks_per_rank, "chunk"), why));
   };
   if (ranks < 1) refuse("the world size must be at least 1");
   if (microbatches < 1) refuse("at least 1 microbatch is needed; add lengths to the run file");

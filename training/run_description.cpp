@@ -67,11 +67,6 @@ std::string text_of(const std::filesystem::path& path) {
   return path.lexically_normal().string();
 }
 
-/// A count with its noun: "1 step", "2 steps".
-std::string counted(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
-}
-
 std::string text_at(const Json& object, const char* key) {
   return object.at(key).get<std::string>();
 }
@@ -79,11 +74,11 @@ std::string text_at(const Json& object, const char* key) {
 std::vector<std::string> run_lines(const Json& run) {
   const Json &model = run.at("model"), &data = run.at("data"), &train = run.at("train");
   const Json& weights = model.at("weights");
-  return {"model " + text_of(text_at(model, "config")) + ": " + counted(model.at("layers"), "layer") + ", " +
+  return {"model " + text_of(text_at(model, "config")) + ": " + quantity(model.at("layers"), "layer") + ", " +
               model.at("parameters").dump() + " parameters, " + (model.at("tied") ? "tied, " : "") +
               text_at(train, "precision") + (weights.is_null() ? "" : ", from " + text_of(text_at(model, "weights"))),
-          counted(train.at("steps"), "step") + " of " + counted(data.at("microbatches"), "microbatch") + ", " +
-              counted(data.at("step_tokens"), "token") + " a step, by " + text_at(train.at("optimizer"), "name") +
+          quantity(train.at("steps"), "step") + " of " + quantity(data.at("microbatches"), "microbatch") + ", " +
+              quantity(data.at("step_tokens"), "token") + " a step, by " + text_at(train.at("optimizer"), "name") +
               ", from " + text_at(data, "source")};
 }
 
@@ -98,7 +93,7 @@ std::string plan_line(const Json& description) {
         stage.at("units"), [](const Json& unit) { return unit.get<std::string>().starts_with("layers."); })));
   }
   const std::int64_t replicas = plan.at("replicas"), ranks = plan.at("ranks").get<std::int64_t>() / replicas;
-  return (replicas == 1 ? "" : std::to_string(replicas) + " replicas of ") + counted(ranks, "rank") + " over " +
+  return (replicas == 1 ? "" : std::to_string(replicas) + " replicas of ") + quantity(ranks, "rank") + " over " +
          text_at(pipeline, "transport") + device + ": schedule " + text_at(plan, "schedule") + ", " +
          text_at(pipeline, "partition") + " partition: stages of " + join(layers, ", ") + " layers";
 }
@@ -220,7 +215,7 @@ void tell_start(const Json& description, const Run& run, const std::filesystem::
   print_line(text_of(run.file.path) + " on " + plan_line(description));
   for (const std::string& line : run_lines(description.at("run"))) print_line(line);
   if (resumed_from) {
-    print_line("resumes after " + counted(resumed_from->step, "step") + " of run " + resumed_from->run_id);
+    print_line("resumes after " + quantity(resumed_from->step, "step") + " of run " + resumed_from->run_id);
   }
   print_line(kept(run, record));
   if (!run.checkpoint.folder) return;

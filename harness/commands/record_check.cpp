@@ -48,7 +48,7 @@ std::string to_text(const RecordCheck& check) {
   std::vector<std::string> counts;
   for (const auto& [what, number] : judged) counts.push_back(std::to_string(number) + " " + what);
   text += "audit: " + (counts.empty() ? "nothing" : join(counts, ", ")) + " recomputed, " +
-          std::to_string(findings.size()) + " findings\n";
+          quantity(std::ssize(findings), "finding") + "\n";
   for (std::size_t i = 0; i < findings.size() && i < most_shown; ++i) text += "  " + words_of(findings[i]) + "\n";
   if (findings.size() > most_shown)
     text += "  and " + std::to_string(findings.size() - most_shown) + " more (--json lists them all)\n";

@@ -86,7 +86,7 @@ std::string rank_text(const RankRecord& rank, const Shown& shown) {
   std::string ended = "no exit.json: killed, or still running";
   if (rank.exit) ended = rank.exit->status + ", code " + std::to_string(rank.exit->code);
   const std::string name = "rank " + std::to_string(rank.rank);
-  std::string text = line(name, ended + "; " + std::to_string(shown.steps) + " whole steps");
+  std::string text = line(name, ended + "; " + quantity(shown.steps, "whole step"));
   text += line("  rows", counted(shown.rows));
   if (!shown.kinds.empty()) text += line("  digests", counted(shown.kinds));
   if (!rank.absent.empty()) text += line("  absent", join(rank.absent, ", "));

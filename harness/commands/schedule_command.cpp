@@ -239,9 +239,9 @@ int check(const Options& options) {
     for (const std::string& note : imported.notes) words << "note: " << note << "\n";
     for (const ListFinding& finding : findings) words << name(finding.rule) << ": " << to_text(finding) << "\n";
     if (findings.size() == ListFindings::limit) words << "(stopped after " << ListFindings::limit << " findings)\n";
-    words << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
-          << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
-          << " microbatches, over " << options.transport << "\n";
+    words << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << quantity(schedule.placement.ranks, "rank")
+          << ", " << quantity(schedule.placement.chunks_per_rank, "chunk") << " a rank (" << placement << "), "
+          << quantity(schedule.microbatches, "microbatch") << ", over " << options.transport << "\n";
     if (findings.empty() && !ascending) {
       words << "note: gradients are not summed in ascending microbatch order; a reference needs --accumulation\n";
     }

@@ -117,7 +117,7 @@ std::string relative_size(double got, double expected) {
   if (got == expected) return "equal";
   const double ratio = got / expected;
   if (!std::isfinite(ratio)) return "not comparable";
-  return ratio > 0.5 && ratio < 2 ? fmt::format("{:+.2g} %", 100 * (ratio - 1)) : fmt::format("{:.4g} times", ratio);
+  return ratio > 0.5 && ratio < 1.9 ? fmt::format("{:+.2g} %", 100 * (ratio - 1)) : fmt::format("{:.4g} times", ratio);
 }
 
 namespace {
