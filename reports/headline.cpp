@@ -73,6 +73,11 @@ std::string claim_of_holding(const Verdict& verdict) {
       join(not_shown, ", "), not_shown.size() == 1 ? "was" : "were");
 }
 
+std::int64_t failing_references(const Verdict& verdict) {
+  return std::ranges::count_if(verdict.references,
+                               [](const ReferenceVerdict& reference) { return !none_blocks(reference.checks); });
+}
+
 }  // namespace
 
 std::string not_recorded_words(const Verdict& verdict) {
@@ -137,6 +142,8 @@ std::string headline(const Verdict& verdict) {
   std::string text = fmt::format("{}: {} of {}", verdict_word(verdict), grouped(holding), count_text(cells, "case"));
   if (!verdict.holds) text += holding == 1 || cells == 1 ? " holds" : " hold";  // failing cases are not counted here
   if (cells < all) text += fmt::format(", of {} in the sweep", grouped(all));
+  if (const auto references = failing_references(verdict); references > 0)
+    text += fmt::format(", {} {} not", count_text(references, "reference"), references == 1 ? "does" : "do");
   if (!verdict.selection.checks.empty()) text += fmt::format(", {} of {}", grouped(asked), count_text(checks, "check"));
   const auto incomplete = std::ranges::count_if(verdict.cells, &CellVerdict::incomplete);
   if (incomplete > 0) text += fmt::format(", {} incomplete", grouped(incomplete));
@@ -174,7 +181,10 @@ std::string claim(const Verdict& verdict) {
     return fmt::format("{} of {} {} not hold; the first divergence of each is below.", count_text(failing, "case"),
                        grouped(cells), failing == 1 ? "does" : "do");
   }
-  return "Every case that ran holds, but not all that was required does: see below.";
+  if (const auto references = failing_references(verdict); references > 0)
+    return fmt::format("Every case that ran holds, but {} {} not: see below.", count_text(references, "reference"),
+                       references == 1 ? "does" : "do");
+  return "Every case that ran holds, but not every case ran: see below.";
 }
 
 bool asked_for(const Verdict& verdict, const CheckResult& check) {
