@@ -156,6 +156,7 @@ TEST_F(CheckpointRules, NamesAFolderThatIsNotACheckpoint) {
   EXPECT_THAT(refused([](Json& json) { json["steps"] = 1; }), HasSubstr("steps is 1, but the folder's name says 3"));
   EXPECT_THAT(refused([](Json& json) { json["digests"]["model.norm.weight"] = 7; }),
               HasSubstr("digest of model.norm.weight is not a string"));
+  EXPECT_THAT(refused([](Json& json) { json["changes"] = 7; }), HasSubstr("changes is not a list"));
   fs::remove(file);
   EXPECT_THAT(error_of<InputError>([&] { read_checkpoint_file(folder_ / "c/latest"); }),
               HasSubstr("it is an incomplete checkpoint, or none"));

@@ -110,6 +110,7 @@ TEST_F(Init, RefusesUnusableOptions) {
       {"--reference ./none.sh --candidate ./two.sh --ranks 2", "no such program: "},
       {"--reference no-such-program --candidate ./two.sh --ranks 2", "no-such-program is not on PATH"},
       {"--reference ./two.sh --candidate ./two.sh", "give --ranks N"},
+      {"--reference ' ' --candidate ./two.sh --ranks 2", "--reference: is empty"},
       {"--reference './two.sh && true' --candidate ./two.sh --ranks 2", "is for a shell"},
       {"--reference './two.sh {wrold}' --candidate ./two.sh --ranks 2", "did you mean {world}?"},
       {"--text none.txt", "none.txt: no such file"},
@@ -121,6 +122,13 @@ TEST_F(Init, RefusesUnusableOptions) {
     EXPECT_THAT(ended.output, HasSubstr(words)) << options;
     EXPECT_FALSE(fs::exists(folder_ / "sweep.toml")) << options;
   }
+}
+
+TEST_F(Init, WithATextNeedsPlumblinesTrainers) {
+  const Ended ended = run("cp " + bin() + "/plumbline alone && ./alone init --text two.txt");
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.output, HasSubstr("--text is for Plumbline's trainers, which this build does not have"));
 }
 
 }  // namespace

@@ -52,11 +52,13 @@ TEST_F(OwnRanks, PassOnTheRunsExitCode) {
   EXPECT_EQ(run("plumbline-pipeline " + quick_ + " --ranks 9 --schedule 2f2b --record r").code, 2);
 }
 
-TEST_F(OwnRanks, AreRefusedUnderALauncherAndWithoutMpirun) {
+TEST_F(OwnRanks, AreRefusedUnderALauncherAndWithoutAKnownMpirun) {
   const std::string program = bin() + "/plumbline-pipeline ", options = quick_ + " --ranks 2 --record r";
   const Ended nested = run(PLUMBLINE_MPI_LAUNCHER " --allow-run-as-root -n 2 " + program + options);
   const Ended slurm = run("SLURM_JOB_ID=7 " + program + options);
   const Ended none = run("PATH=/nowhere " + program + options);
+  const Ended unknown =
+      run("printf '#!/bin/sh\\necho Fancy MPI 1' > mpirun && chmod +x mpirun && PATH=.:$PATH " + program + options);
 
   EXPECT_EQ(nested.code, 2);
   EXPECT_THAT(nested.output, HasSubstr("--ranks: mpirun or srun started this process"));
@@ -64,6 +66,8 @@ TEST_F(OwnRanks, AreRefusedUnderALauncherAndWithoutMpirun) {
   EXPECT_THAT(slurm.output, HasSubstr("start them with srun -n 2"));
   EXPECT_EQ(none.code, 3);
   EXPECT_THAT(none.output, HasSubstr("mpirun, which is not on PATH; install"));
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.output, HasSubstr("mpirun --version is of an unknown MPI (\"Fancy MPI 1\")"));
   EXPECT_FALSE(fs::exists(folder_ / "r"));
 }
 

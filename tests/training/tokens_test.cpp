@@ -380,5 +380,15 @@ TEST(LoadTokens, RefusesEmptyMissingAndTruncatedFiles) {
   EXPECT_THAT(error_of<InputError>([&] { load_tokens(text_at(folder / "absent.txt"), 256); }), HasSubstr("absent.txt"));
 }
 
+TEST(LoadIgnored, HasOneByteForEachToken) {
+  const TemporaryFolder folder;
+  DataSettings data = text_at("a.txt");
+  data.ignore = {folder.file("first.mask", std::string("\0\1", 2)), folder.file("second.mask", "\1")};
+
+  EXPECT_THAT(all_of(load_ignored(data, 3).value()), ElementsAre(0, 1, 1));
+  EXPECT_THAT(error_of<InputError>([&] { load_ignored(data, 2); }),
+              HasSubstr("first.mask: data.ignore has 3 bytes, and a.txt 2 tokens; it has one byte for each token"));
+}
+
 }  // namespace
 }  // namespace plumbline

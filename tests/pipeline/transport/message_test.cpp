@@ -99,6 +99,7 @@ TEST(Message, RefusesInvalidBufferSizes) {
   EXPECT_THAT(refusal(5, 2), HasSubstr("it has 5 dimensions, 1 to 4 are possible"));
   EXPECT_THAT(refusal(3, -1), HasSubstr("impossible sizes"));
   EXPECT_THAT(refusal(3, std::int64_t{1} << 62), HasSubstr("impossible sizes"));
+  EXPECT_THAT(refusal(3, std::int64_t{1} << 52), HasSubstr("allocate memory")) << "more than an address space";
 }
 
 }  // namespace
