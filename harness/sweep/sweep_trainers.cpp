@@ -93,9 +93,9 @@ LaunchFinding SweepTrainers::start(PlannedCommand command, const std::string& id
   const LaunchFinding finding = plumbline::launch(launch, signals_);
   if (failure) std::rethrow_exception(failure);
   inputs_.require_unchanged();
+  if (finding.exit_code != 0) refuse_full_disk(id);  // before finding.json, with which --resume keeps the run
   write_json(launch.folder / "finding.json", to_json(finding));
   if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
-  if (finding.exit_code != 0) refuse_full_disk(id);
   return finding;
 }
 
