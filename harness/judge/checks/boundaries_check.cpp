@@ -127,6 +127,7 @@ class BoundariesCheck : public StepCheck {
 
   LocatedResult conclude() override {
     if (empty_ > 0) builder_.evidence("crossings_of_empty_stages", empty_);
+    if (evidence_.stages.crossings.empty()) builder_.not_shown("messages between stages (one stage has all units)");
     if (cuts_)
       return builder_.conclude(fmt::format("single stage: activations at all {} unit boundaries are {}",
                                            evidence_.model.units.size() - 1, evidence_.values->agreement()),
