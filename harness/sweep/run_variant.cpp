@@ -101,7 +101,9 @@ std::string text_for(toml::table root, const RunChanges& changes, const fs::path
                                    {"model", "weights"},
                                    {"data", "text"},
                                    {"data", "tokens"},
-                                   {"data", "validation"}}) {
+                                   {"data", "validation"},
+                                   {"data", "ignore"},
+                                   {"data", "validation_ignore"}}) {
     toml::node* node = root[table][key].node();
     if (node == nullptr) continue;
     rebase(*node);
