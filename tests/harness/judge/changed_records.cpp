@@ -104,19 +104,37 @@ CellVerdict judge_files(const SampleCell& cell) {
   return judge_cell(cell.plan, cell.folder / "reference", cell.folder / "candidate", again);
 }
 
-/// The result of each check for unchanged records.
-const Words& unchanged(const std::string& start) {
-  static std::map<std::string, Words> all;
-  Words& texts = all[start];
-  if (texts.empty()) {
+const CellVerdict& unchanged(const std::string& start) {
+  static std::map<std::string, CellVerdict> all;
+  if (!all.contains(start)) {
     const auto cell = sample_cell(start);
     write_files(*cell);
-    for (const auto& check : judge_files(*cell).checks) texts.push_back(text_of(check, false));
+    all[start] = judge_files(*cell);
   }
-  return texts;
+  return all[start];
 }
 
 }  // namespace
+
+std::string verdict_text(const CellVerdict& verdict, const CellVerdict* unchanged) {
+  std::string text = verdict.holds ? "holds" : verdict.incomplete() ? "incomplete" : "does not hold";
+  if (verdict.first_divergence) text += ", first " + place_of(*verdict.first_divergence);
+  std::map<std::string, std::string> names_by_text;  // names of checks by their text
+  Words order;
+  for (std::size_t i = 0; i < verdict.checks.size(); ++i) {
+    const std::string answer = text_of(verdict.checks[i], unchanged == nullptr);
+    if (unchanged != nullptr && answer == text_of(unchanged->checks.at(i), false)) continue;
+    std::string& names = names_by_text[answer];
+    if (names.empty()) order.push_back(answer);
+    names += (names.empty() ? "" : ", ") + verdict.checks[i].name;
+  }
+  const std::string words = verdict.first_divergence.value_or(Finding{}).words;
+  if (verdict.first_divergence &&
+      std::ranges::none_of(order, [&](const auto& answer) { return answer.find(words) != std::string::npos; }))
+    text += "\n" + words;
+  for (const auto& answer : order) text += "\n" + names_by_text.at(answer) + " " + answer;
+  return text;
+}
 
 std::string verdict_of_changes(const std::string& changes) {
   static const std::set<std::string> known = {
@@ -149,24 +167,8 @@ std::string verdict_of_changes(const std::string& changes) {
   } catch (const InputError& error) {
     return in_folder(cell->folder, error.what());
   }
-  std::string text = verdict.holds ? "holds" : verdict.incomplete() ? "incomplete" : "does not hold";
-  if (verdict.first_divergence) text += ", first " + place_of(*verdict.first_divergence);
+  std::string text = verdict_text(verdict, all.empty() ? nullptr : &unchanged(start));
   if (std::ranges::find(all, "report") != all.end()) text = comparison_text(verdict) + text;
-  const bool figures = all.empty();                  // for unchanged records
-  std::map<std::string, std::string> names_by_text;  // names of checks by their text
-  Words order;
-  for (std::size_t i = 0; i < verdict.checks.size(); ++i) {
-    const std::string answer = text_of(verdict.checks[i], figures);
-    if (!figures && answer == unchanged(start).at(i)) continue;
-    std::string& names = names_by_text[answer];
-    if (names.empty()) order.push_back(answer);
-    names += (names.empty() ? "" : ", ") + verdict.checks[i].name;
-  }
-  const std::string words = verdict.first_divergence.value_or(Finding{}).words;
-  if (verdict.first_divergence &&
-      std::ranges::none_of(order, [&](const auto& answer) { return answer.find(words) != std::string::npos; }))
-    text += "\n" + words;
-  for (const auto& answer : order) text += "\n" + names_by_text.at(answer) + " " + answer;
   return in_folder(cell->folder, text);
 }
 
