@@ -1,370 +1,171 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The named check must find every canary, at the place of the injected fault; equivalent changes must pass.
+// The named check must find every canary, at the place of the injected fault; equivalent changes must pass. The
+// canaries are in canaries.txt and sites.txt.
 #include "tests/mutant/canary.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
-#include <vector>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "harness/judge/judge.hpp"
+#include "support/csv.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+#include "tests/paths.hpp"
 
 namespace plumbline {
 namespace {
 
-// untied-128 has 4 layers; on 3 ranks the stages are embed + 0,1 | 2 | 3 + norm + head, so its cuts are layers.2 and
-// layers.3
-INSTANTIATE_TEST_SUITE_P(Model, Canaries,
-                         ::testing::Values(Canary{.name = "P1_layer_dropped",
-                                                  .fault = "P1@rank=1",
-                                                  .check = "census",
-                                                  .step = -1,
-                                                  .item = "layers.2",
-                                                  .still_hold = {"completion", "data"}},
-                                           Canary{.name = "NaN_in_an_activation",
-                                                  .fault = "NaN@rank=1,microbatch=4",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 4,
-                                                  .direction = "forward",
-                                                  .item = "layers.3"},
-                                           Canary{.name = "Not_finite_in_both_records",
-                                                  .run = "canary-overflow",
-                                                  .check = "parameters",
-                                                  .step = 0,
-                                                  .item = "embed_tokens"}),
-                         canary_name);
+namespace fs = std::filesystem;
 
-INSTANTIATE_TEST_SUITE_P(Wire, Canaries,
-                         ::testing::Values(Canary{.name = "C1_shapes_crossed",
-                                                  .fault = "C1@rank=0",
-                                                  .world = 2,
-                                                  .check = "completion",
-                                                  .output = "rank 0 expected B microbatch 0 of step 0, stage 1 -> 0, "
-                                                            "2x5x128 float32 (message 0 of this edge), rank 1 sent B "
-                                                            "microbatch 0 of step 0, stage 1 -> 0, 2x12x128 float32"},
-                                           Canary{.name = "C8_gradient_dropped",
-                                                  .fault = "C8@rank=1,microbatch=4",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 4,
-                                                  .direction = "backward",
-                                                  .item = "layers.2",
-                                                  .still_hold = {"completion", "census", "data"}},
-                                           Canary{.name = "C9_narrowed",
-                                                  .fault = "C9@rank=1,microbatch=5",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 5,
-                                                  .direction = "forward",
-                                                  .item = "layers.3"},
-                                           Canary{.name = "C10_truncated",
-                                                  .fault = "C10@rank=0,microbatch=1",
-                                                  .check = "completion",
-                                                  .output = "rank 1 expected F microbatch 1 of step 0, stage 0 -> 1, "
-                                                            "2x5x128 float32 (message 1 of this edge), rank 0 sent F "
-                                                            "microbatch 1 of step 0, stage 0 -> 1, 2x4x128 float32"},
-                                           Canary{.name = "C10_truncated_unseen",
-                                                  .fault = "C10z@rank=0,microbatch=1",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 1,
-                                                  .direction = "forward",
-                                                  .item = "layers.2"},
-                                           Canary{.name = "C11_swapped",
-                                                  .fault = "C11@rank=0,microbatch=4",
-                                                  .schedule = "afab",
-                                                  .check = "completion",
-                                                  .output = "rank 1 expected F microbatch 4 of step 0, stage 0 -> 1, "
-                                                            "2x16x128 float32 (message 4 of this edge), rank 0 sent F "
-                                                            "microbatch 5 of step 0"},
-                                           Canary{.name = "C11_swapped_unseen",
-                                                  .fault = "C11h@rank=0,microbatch=4",
-                                                  .schedule = "afab",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 4,
-                                                  .direction = "forward",
-                                                  .item = "layers.2"}),
-                         canary_name);
-
-INSTANTIATE_TEST_SUITE_P(Training, Canaries,
-                         ::testing::Values(Canary{.name = "G1_not_scaled",
-                                                  .fault = "G1@rank=2",
-                                                  .check = "boundaries",
-                                                  .step = 0,
-                                                  .microbatch = 0,
-                                                  .direction = "backward",
-                                                  .item = "layers.3",
-                                                  .still_hold = {"completion", "data", "census"}},
-                                           Canary{.name = "G6_not_zeroed",
-                                                  .fault = "G6@step=1",
-                                                  .check = "gradients",
-                                                  .step = 1,
-                                                  .still_hold = {"completion", "boundaries", "loss"}},
-                                           Canary{.name = "T1_tied_not_reduced",
-                                                  .fault = "T1",
-                                                  .run = "canary-tied",
-                                                  .check = "gradients",
-                                                  .step = 0,
-                                                  .item = "embed_tokens",
-                                                  .still_hold = {"completion", "census"}},
-                                           Canary{.name = "T3_head_frozen",
-                                                  .fault = "T3@rank=2",
-                                                  .check = "parameters",
-                                                  .step = 0,
-                                                  .item = "lm_head",
-                                                  .still_hold = {"completion", "census"}},
-                                           // If the parameter's copies differ, the trainer itself ends (T2).
-                                           Canary{.name = "U6_moment_of_a_tied_copy",
-                                                  .fault = "U6@rank=2,step=1",
-                                                  .run = "canary-tied",
-                                                  .check = "tied_weights",
-                                                  .step = 1,
-                                                  .item = "lm_head",
-                                                  .still_hold = {"completion", "data", "gradients", "gradient_norm"},
-                                                  .rank = 2}),
-                         canary_name);
-
-INSTANTIATE_TEST_SUITE_P(
-    Schedule, Canaries,
-    ::testing::Values(Canary{.name = "H5_two_actions_swapped",
-                             .fault = "H5@rank=0",
-                             .check = "conformance",
-                             .step = 0,
-                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
-                      Canary{.name = "H5_another_schedule",
-                             .fault = "H5s",
-                             .check = "conformance",
-                             .step = 0,
-                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
-    canary_name);
-
-INSTANTIATE_TEST_SUITE_P(
-    Memory, Canaries,
-    ::testing::Values(Canary{.name = "H1_activations_kept",
-                             .fault = "H1@rank=1",
-                             .check = "memory",
-                             .step = 0,
-                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
-                      Canary{.name = "H1_one_tensor_kept",
-                             .fault = "H1@rank=1,microbatch=3",
-                             .check = "memory",
-                             .step = 0,
-                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
-                      Canary{.name = "P4_whole_model",
-                             .fault = "P4@rank=1",
-                             .check = "memory",
-                             .step = 0,
-                             .item = "parameter_bytes",
-                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
-    canary_name);
-
-/// 64 MiB more of one owner, from the middle of a step on.
-Canary extra_tensor(const std::string& fault, const std::string& item, int step = 1) {
-  std::string name = fault;
-  std::ranges::replace(name, '-', '_');
-  const std::string place = fmt::format("@rank=1,step={}", step);
-  return {.name = name, .fault = fault + place, .check = "memory", .step = 1, .item = item};
+/// A folder for this process, since several run canaries at the same time.
+fs::path out_folder() {
+  const char* name = std::getenv("PLUMBLINE_CANARIES");
+  return fs::path(testing::bin_path()).parent_path() / "canaries" / (name == nullptr ? "all" : name);
 }
 
-INSTANTIATE_TEST_SUITE_P(KeptFromWithinAStep, Canaries,
-                         ::testing::Values(extra_tensor("K-parameters", "parameter_bytes"),
-                                           extra_tensor("K-gradients", "gradient_bytes"),
-                                           extra_tensor("K-optimizer", "optimizer_bytes"),
-                                           extra_tensor("K-activations", "activation_peak_bytes", 0)),
-                         canary_name);
-
-// The smallest possible difference in bfloat16, at each level. In the last microbatch, 7, so that no later gradient can
-// round it away; on 3 ranks, stage 1 is only layers.2.
-INSTANTIATE_TEST_SUITE_P(
-    Bfloat16, Canaries,
-    ::testing::Values(Canary{.name = "U2_activation_one_ulp",
-                             .fault = "U2@rank=1,microbatch=5",
-                             .run = "canary-untied-bf16",
-                             .check = "boundaries",
-                             .step = 0,
-                             .microbatch = 5,
-                             .direction = "forward",
-                             .item = "layers.3",
-                             .still_hold = {"completion", "data", "census", "memory"}},
-                      Canary{.name = "U2b_boundary_gradient_one_ulp",
-                             .fault = "U2b@rank=1,microbatch=5",
-                             .run = "canary-untied-bf16",
-                             .check = "boundaries",
-                             .step = 0,
-                             .microbatch = 5,
-                             .direction = "backward",
-                             .item = "layers.2",
-                             .still_hold = {"completion", "data", "census", "memory"}},
-                      Canary{.name = "U3_gradient_one_ulp",
-                             .fault = "U3@rank=1,microbatch=7,step=1",
-                             .run = "canary-untied-bf16",
-                             .check = "gradients",
-                             .step = 1,
-                             .item = "layers.2.self_attn.q_proj",
-                             .still_hold = {"completion", "data", "loss", "boundaries", "memory"}},
-                      Canary{.name = "U5_parameter_one_ulp",
-                             .fault = "U5@rank=1,step=1",
-                             .run = "canary-untied-bf16",
-                             .check = "parameters",
-                             .step = 1,
-                             .item = "layers.2.self_attn.q_proj",
-                             .still_hold = {"completion", "data", "loss", "boundaries", "gradients", "gradient_norm",
-                                            "memory"}},
-                      Canary{.name = "N1_bfloat16", .run = "canary-untied-bf16"},
-                      Canary{.name = "N1_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1"}),
-    canary_name);
-
-INSTANTIATE_TEST_SUITE_P(
-    Recompute, Canaries,
-    ::testing::Values(Canary{.name = "A1_not_recomputed",
-                             .fault = "A1@rank=1",
-                             .run = "canary-recompute",
-                             .check = "memory",
-                             .step = 0,
-                             .item = "activation_peak_bytes",
-                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
-                      Canary{.name = "A2_recomputed_from_another_input",
-                             .fault = "A2@rank=2",
-                             .run = "canary-recompute",
-                             .check = "gradients",
-                             .step = 0,
-                             .item = "layers.3",
-                             .still_hold = {"completion", "data", "census", "memory"}},
-                      Canary{.name = "N1_recompute", .run = "canary-recompute"},
-                      Canary{.name = "N1_recompute_split", .run = "canary-recompute", .schedule = "zb-h1"}),
-    canary_name);
-
-INSTANTIATE_TEST_SUITE_P(Mixed, Canaries,
-                         ::testing::Values(Canary{.name = "X1_gradients_summed_in_bfloat16",
-                                                  .fault = "X1@rank=1",
-                                                  .run = "canary-mixed",
-                                                  .check = "gradients",
-                                                  .step = 0,
-                                                  .item = "layers.2",
-                                                  .still_hold = {"completion", "data", "census"}},
-                                           Canary{.name = "X2_copies_not_made_anew",
-                                                  .fault = "X2@rank=1,step=0",
-                                                  .run = "canary-mixed",
-                                                  .check = "parameters",
-                                                  .step = 0,
-                                                  .item = "layers.2",
-                                                  .still_hold = {"completion", "data", "census", "memory"}},
-                                           Canary{.name = "X3_masters_rounded",
-                                                  .fault = "X3@rank=1,step=0",
-                                                  .run = "canary-mixed",
-                                                  .check = "parameters",
-                                                  .step = 0,
-                                                  .item = "layers.2",
-                                                  .still_hold = {"completion", "data", "census", "memory"}},
-                                           Canary{.name = "N1_mixed", .run = "canary-mixed"},
-                                           Canary{.name = "N1_mixed_split", .run = "canary-mixed", .schedule = "zb-h1"},
-                                           Canary{
-                                               .name = "N4_mixed_gone_on_with", .run = "canary-mixed", .resume_at = 1}),
-                         canary_name);
-
-/// Resumes after the first step on three ranks; the first run stopped on two.
-Canary resumed(const std::string& fault, const std::string& check, std::int64_t step, const std::string& item,
-               std::vector<std::string> still_hold, const std::string& run = "canary-untied") {
-  std::string name = fault;
-  std::ranges::replace(name, '-', '_');
-  return {.name = name,
-          .fault = fault,
-          .run = run,
-          .check = check,
-          .step = step,
-          .item = item,
-          .still_hold = std::move(still_hold),
-          .resume_at = 1};
+fs::path folder(const std::string& name) {
+  const fs::path path = out_folder() / name;
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Resume, Canaries,
-    ::testing::Values(
-        resumed("R-steps", "parameters", 1, "embed_tokens", {"completion", "data", "gradients", "resume"},
-                "canary-resumed"),
-        resumed("R-moments", "resume", -1, "embed_tokens", {"completion", "data", "gradients"}, "canary-resumed"),
-        resumed("R-data", "resume", 1, "data", {"completion", "census"}),
-        resumed("R-rate", "resume", 1, "learning_rate", {"completion", "data", "gradients"}),
-        // The trainer itself refuses to continue if its copies differ.
-        Canary{.name = "R_tied",
-               .fault = "R-tied",
-               .run = "canary-tied",
-               .check = "completion",
-               .output =
-                   "rank 0 ended the run: step 1: the copies of the tied weight on the first and the last stage differ",
-               .resume_at = 1},
-        resumed("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
-        Canary{.name = "N4_gone_on_with", .run = "canary-resumed", .resume_at = 1},
-        Canary{.name = "N4_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1", .resume_at = 1}),
-    canary_name);
-
-/// Evaluates after each of two steps.
-Canary evaluated(Canary canary) {
-  canary.run = "canary-evaluated";
-  return canary;
+int execute(const std::string& program, const std::string& arguments, const fs::path& out) {
+  const std::string command =
+      testing::bin_path() + "/" + program + " " + arguments + " --quiet > " + (out / "output").string() + " 2>&1";
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Evaluation, Canaries,
-    ::testing::Values(evaluated({.name = "E_gradients_left_behind",
-                                 .fault = "E-gradients@rank=1",
-                                 .check = "gradients",
-                                 .step = 1,
-                                 .item = "layers.2",
-                                 .still_hold = {"completion", "data", "boundaries"}}),
-                      evaluated({.name = "E_data_moved",
-                                 .fault = "E-data",
-                                 .check = "data",
-                                 .step = 1,
-                                 .microbatch = 0,
-                                 .still_hold = {"completion", "census"}}),
-                      evaluated({.name = "E_another_microbatchs_loss",
-                                 .fault = "E-loss",
-                                 .check = "evaluation",
-                                 .step = 0,
-                                 .microbatch = 0,
-                                 .item = "evaluation.csv loss",
-                                 .still_hold = {"completion", "data", "loss", "parameters"}}),
-                      evaluated({.name = "N1_evaluated"}),
-                      evaluated({.name = "N1_evaluated_interleaved", .world = 2, .schedule = "interleaved-1f1b"}),
-                      evaluated({.name = "N4_evaluated_gone_on_with", .resume_at = 1})),
-    canary_name);
-
-/// Two replicas of two ranks; the fault is in the second step.
-Canary replicated(const std::string& name, const std::string& fault, const std::string& check,
-                  std::vector<std::string> still_hold, const std::string& schedule = "1f1b") {
-  return {.name = name,
-          .fault = fault,
-          .run = "canary-replicas",
-          .world = 4,
-          .schedule = schedule,
-          .check = check,
-          .step = fault == "D6" ? 0 : 1,
-          .item = fault == "D6" ? "data" : "lm_head",
-          .still_hold = std::move(still_hold)};
+std::string run_file(const std::string& run) {
+  return testing::fixtures_path() + "/runs/" + run + ".toml";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Replicas, Canaries,
-    ::testing::Values(replicated("D1_left_out", "D1@rank=1,step=1", "gradients", {"completion", "data", "loss"}),
-                      replicated("D2_summed_twice", "D2@rank=1,step=1", "gradients", {"completion", "data", "loss"}),
-                      replicated("D3_mean", "D3@step=1", "gradients", {"completion", "data", "loss", "boundaries"}),
-                      replicated("D4_before_the_last_weights", "D4@rank=1,step=1", "replicas",
-                                 {"completion", "data", "loss"}, "zb-h1"),
-                      replicated("D5_keeps_its_own", "D5@rank=1,step=1", "replicas", {"completion", "data", "loss"}),
-                      replicated("D6_same_rows", "D6", "replicas", {"completion", "census"}),
-                      replicated("D6_same_rows_as_one_device_has_not", "D6", "data", {"completion", "census"}),
-                      Canary{.name = "N1_replicas", .run = "canary-replicas", .world = 4, .schedule = "zb-h1"}),
-    canary_name);
+/// One reference for each run, shared by all canaries of this process.
+fs::path reference(const std::string& run) {
+  static std::map<std::string, fs::path> made;
+  if (!made.contains(run)) {
+    const fs::path out = folder("reference-" + run);
+    const fs::path order = fs::path(run_file(run)).replace_extension(".csv");  // replicas need the summation order
+    const std::string summed = fs::exists(order) ? " --accumulation " + order.string() : "";
+    EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string() + summed, out), 0)
+        << "see " << out / "output";
+    made[run] = out / "record";
+  }
+  return made[run];
+}
 
-INSTANTIATE_TEST_SUITE_P(
-    Harmless, Canaries,
-    ::testing::Values(Canary{.name = "N1_again"},  //
-                      Canary{.name = "N2_afab", .schedule = "afab"},
-                      Canary{.name = "N2_tied_more_ranks_than_layers", .run = "canary-tied", .world = 8},
-                      Canary{.name = "N3_slow_links", .fault = "N3"}),
-    canary_name);
+/// The checkpoint of a run without a fault that stopped after this many steps, on two ranks; shared like references.
+fs::path stopped(const std::string& run, std::int64_t steps) {
+  static std::map<std::string, fs::path> made;
+  const std::string name = "stopped-" + run + "-" + std::to_string(steps);
+  if (!made.contains(name)) {
+    const fs::path out = folder(name);
+    EXPECT_EQ(execute("plumbline-pipeline",
+                      run_file(run) + " --transport threads --ranks 2 --stop-after " + std::to_string(steps) +
+                          " --checkpoint " + (out / "checkpoints").string(),
+                      out),
+              0)
+        << "see " << out / "output";
+    made[name] = out / "checkpoints" / ("step-0000000" + std::to_string(steps));
+  }
+  return made[name];
+}
+
+/// `code`: the trainer's exit code.
+CellVerdict judge(const Canary& canary, int& code) {
+  const fs::path out = folder(canary.name);
+  const std::string resume = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
+  const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
+                                " --transport threads --ranks " + std::to_string(canary.world) + " --schedule " +
+                                canary.schedule + " --record " + (out / "record").string() + resume;
+  code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
+  CellPlan plan;
+  plan.id = canary.name;
+  plan.run = canary.run;
+  plan.world = canary.world;
+  plan.schedule = canary.schedule;
+  plan.optimizer = "sgd";
+  plan.launch.emplace();
+  plan.launch->exit_code = code;
+  return judge_cell(plan, reference(canary.run), out / "record");
+}
+
+/// Writes kill_matrix.csv, with a row for each canary that this process ran (scripts/matrix-page makes a page of it).
+class KillMatrix : public ::testing::Environment {
+ public:
+  static inline std::string rows;
+  void TearDown() override {
+    if (rows.empty()) return;
+    write_file(out_folder() / "kill_matrix.csv",
+               "name,fault,run,schedule,world,expected,killed,red,place_right,first\n" + rows);
+  }
+};
+const ::testing::Environment* const kill_matrix = ::testing::AddGlobalTestEnvironment(new KillMatrix);
+
+/// Two checks may find the same place.
+bool same_place(const Finding& one, const Finding& other) {
+  const auto key = [](const Finding& at) { return std::tie(at.step, at.microbatch, at.direction, at.item); };
+  return key(one) == key(other);
+}
+
+class Canaries : public ::testing::TestWithParam<Canary> {};
+
+TEST_P(Canaries, FailTheirCheck) {
+  const Canary& canary = GetParam();
+
+  int code = -1;
+  const CellVerdict verdict = judge(canary, code);
+  const std::string output = read_file(out_folder() / canary.name / "output");
+  // Any other exit would make completion fail too, whatever the fault does.
+  const bool ended_as_expected =
+      code == (canary.output.empty() ? 0 : 1) && output.find(canary.output) != std::string::npos;
+  std::vector<std::string> red;
+  std::string reasons;
+  for (const CheckResult& check : verdict.checks) {
+    if (check.outcome != Outcome::differs) continue;
+    red.push_back(check.name);
+    reasons += check.name + ": " + check.reason + "\n";
+  }
+  const bool killed = std::ranges::find(red, canary.check) != red.end() && ended_as_expected;
+  const bool place_asked = !canary.check.empty() && canary.output.empty();  // otherwise there may be no record
+  bool place_right = false;
+  std::string first;
+  if (place_asked && find(verdict, canary.check).first_divergence) {
+    const Finding& place = *find(verdict, canary.check).first_divergence;
+    place_right = canary.is_at(place);
+    first = place.words;
+    const auto& of_all = verdict.first_divergence;
+    if (canary.of_the_verdict && (!of_all || !same_place(*of_all, place))) {
+      place_right = false;
+      first = "the verdict names another: " + (of_all ? of_all->words : "none");
+    }
+  }
+  const auto text = [](bool asked, bool yes) { return std::string(!asked ? "" : yes ? "true" : "false"); };
+  KillMatrix::rows +=
+      csv_line({canary.name, canary.fault, canary.run, canary.schedule, std::to_string(canary.world), canary.check,
+                text(!canary.check.empty(), killed), join(red, " "), text(place_asked, place_right), first});
+
+  EXPECT_TRUE(ended_as_expected) << "exit code " << code << ", output: " << output;
+  EXPECT_EQ(verdict.holds, canary.check.empty()) << reasons;
+  EXPECT_EQ(killed, !canary.check.empty()) << reasons;
+  for (const std::string& name : canary.still_hold) EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << reasons;
+  EXPECT_EQ(place_right, place_asked) << first << "\n" << reasons;
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, Canaries, ::testing::ValuesIn(read_canaries("canaries.txt")), canary_name);
+
+/// The same faults on the first, middle and last rank of 2 to 5: each is also the verdict's first divergence.
+std::vector<Canary> sites() {
+  std::vector<Canary> all = read_canaries("sites.txt");
+  for (Canary& each : all) each.of_the_verdict = each.output.empty();
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sites, Canaries, ::testing::ValuesIn(sites()), canary_name);
 
 }  // namespace
 }  // namespace plumbline

@@ -1,285 +1,290 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The recorder of other C++ trainers: calls, and what they write.
 #include "record/external_record.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <thread>
 
+#include "record/digest.hpp"
+#include "record/progress_page.hpp"
+#include "record/record.hpp"
+#include "support/csv.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+#include "tests/approved.hpp"
 #include "tests/record/external_run.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
+namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::ThrowsMessage;
+using ::testing::Not;
+using Arguments = std::vector<std::string>;
 
-/// Two ranks, one parameter each, one microbatch, two steps.
-ExternalRun two_stages() {
-  ExternalRun run = external_run({{0, {"first"}}, {1, {"second"}}});
-  run.steps = 2;
+/// {"steps": 2, "stages": [[0, ["a"]], [1, ["b"]]], ...}, keys of ExternalRun.
+ExternalRun run_of(const Json& json) {
+  ExternalRun run = external_run();
+  const auto set = [&](const char* key, auto& field) {
+    if (json.contains(key)) field = json[key].get<std::decay_t<decltype(field)>>();
+  };
+  if (json.contains("stages")) {
+    run.stages.clear();
+    for (const Json& stage : json["stages"])
+      run.stages.push_back({stage[0].get<std::int64_t>(), stage[1].get<std::vector<std::string>>()});
+  }
+  if (json.contains("clip_norm")) run.clip_norm = json["clip_norm"].get<double>();
+  set("model", run.model), set("optimizer", run.optimizer), set("steps", run.steps);
+  set("microbatches", run.microbatches), set("schedule", run.schedule), set("dtype", run.dtype);
+  set("device", run.device), set("accumulation", run.accumulation), set("loss_scaling", run.loss_scaling);
+  set("norm_order", run.norm_order), set("clip_epsilon", run.clip_epsilon), set("tied", run.tied);
+  set("frozen", run.frozen), set("seed", run.seed), set("data_source", run.data_source), set("tensors", run.tensors);
   return run;
 }
 
-void make_step(ExternalRecord& record, std::int64_t rank) {
-  record.begin_step(0.1);
-  record.microbatch(microbatch_of_rows(1, {external_tensor}));
-  if (rank == 0) record.sent(0, 1, 0, external_tensor);
-  if (rank == 1) record.received(1, 0, 0, external_tensor);
-  if (rank == 1) record.loss(0, 0.5F);
-  record.gradient(rank, "weight", external_tensor);
-  record.end_action(record.begin_action(rank, "STEP"));
-  record.after_step("parameter", rank, "weight", external_tensor);
-  record.end_step();
-}
+/// The calls by name, with their arguments.
+const std::map<std::string, void (*)(ExternalRecord&, const Arguments&)> calls = {
+    {"initial_parameter",
+     [](ExternalRecord& record, const Arguments& is) {
+       record.initial_parameter(std::stoll(is.at(0)), is.at(1), external_tensor);
+     }},
+    {"begin_step", [](ExternalRecord& record, const Arguments& is) { record.begin_step(std::stod(is.at(0))); }},
+    {"microbatch",
+     [](ExternalRecord& record, const Arguments& is) {
+       record.microbatch(
+           {std::stoll(is.at(0)), std::stoll(is.at(1)), std::stoll(is.at(2)), is.size() > 3 ? is[3] : ""});
+     }},
+    {"loss",
+     [](ExternalRecord& record, const Arguments& is) { record.loss(std::stoll(is.at(0)), std::stof(is.at(1))); }},
+    {"sent", [](ExternalRecord& record,
+                const Arguments& is) { record.sent(std::stoll(is.at(0)), std::stoll(is.at(1)), 0, external_tensor); }},
+    {"received",
+     [](ExternalRecord& record, const Arguments& is) {
+       record.received(std::stoll(is.at(0)), std::stoll(is.at(1)), 0, external_tensor);
+     }},
+    {"handed_over",
+     [](ExternalRecord& record, const Arguments& is) {
+       record.handed_over(std::stoll(is.at(0)), std::stoll(is.at(1)), 0, external_tensor);
+     }},
+    {"computed", [](ExternalRecord& record,
+                    const Arguments& is) { record.computed(is.at(0), is.at(1) == "backward", 0, external_tensor); }},
+    {"action",
+     [](ExternalRecord& record, const Arguments& is) {
+       const auto microbatch = is.size() > 2 ? std::optional(std::stoll(is[2])) : std::nullopt;
+       record.end_action(record.begin_action(std::stoll(is.at(0)), is.at(1), microbatch));
+     }},
+    {"end_action", [](ExternalRecord& record, const Arguments& is) { record.end_action(std::stoul(is.at(0))); }},
+    {"gradient",
+     [](ExternalRecord& record, const Arguments& is) {
+       TensorView tensor = external_tensor;
+       if (is.size() > 2) tensor = {is[2], parse_shape(is.at(3)).value(), is.size() > 4 ? nullptr : tensor.data};
+       if (is.size() > 4 && is[4] == "negative") tensor.shape = {-1, -2}, tensor.data = external_values.data();
+       record.gradient(std::stoll(is.at(0)), is.at(1), tensor);
+     }},
+    {"norm",
+     [](ExternalRecord& record, const Arguments& is) { record.norm(std::stod(is.at(0)), std::stod(is.at(1))); }},
+    {"after_step",
+     [](ExternalRecord& record, const Arguments& is) {
+       record.after_step(is.at(0), std::stoll(is.at(1)), is.at(2), external_tensor);
+     }},
+    {"end_step", [](ExternalRecord& record, const Arguments&) { record.end_step(); }},
+    {"finish", [](ExternalRecord& record, const Arguments&) { record.finish(); }}};
 
-TEST(ExternalRecord, PassesTheStrictReaderUnchanged) {
-  const TemporaryFolder folder;
-  for (const std::int64_t rank : {0, 1}) {
-    ExternalRecord record(folder / "record", two_stages(), rank);
-    record.initial_parameter(rank, "weight", external_tensor);
-    make_step(record, rank);
-    make_step(record, rank);
-    record.finish();
+/// A table without its times.
+std::string text_of(const fs::path& file) {
+  const CsvTable table = read_csv(file);
+  if (table.rows.empty()) return "";
+  std::string text = file.filename().string() + "\n";
+  for (std::size_t row = 0; row <= table.rows.size(); ++row) {
+    Arguments cells = row == 0 ? table.header : table.rows[row - 1].cells;
+    for (std::size_t i = 0; row > 0 && i < cells.size(); ++i)
+      if (table.header[i].ends_with("_ns") || table.header[i].ends_with("seconds")) cells[i] = "T";
+    text += "  " + csv_line(cells);
   }
-
-  const Record read = read_record(folder / "record");
-
-  EXPECT_EQ(read.manifest.world_size, 2);
-  EXPECT_EQ(read.manifest.role, "external");
-  ASSERT_EQ(read.ranks.size(), 2U);
-  EXPECT_EQ(read.ranks[1].exit->status, "ok");
-  EXPECT_EQ(read.ranks[1].steps[1].loss, 0.5F);
-  EXPECT_FALSE(read.ranks[0].steps[1].loss.has_value());
-  ASSERT_EQ(read.ranks[0].boundaries.size(), 2U);
-  EXPECT_EQ(read.ranks[0].boundaries[0].cut, "second");
-  EXPECT_EQ(read.ranks[0].boundaries[0].side, "send");
-  EXPECT_EQ(read.ranks[0].boundaries[0].bytes, 8);
-  EXPECT_EQ(read.ranks[0].tensors.size(), 1U + 2 * 2);
-  EXPECT_EQ(read.ranks[0].tensors[0].step, -1);
-  EXPECT_EQ(read.ranks[0].exit->data_digest, read.ranks[1].exit->data_digest);
+  return text;
 }
 
-TEST(ExternalRecord, RunThatEndsEarlySaysErrorAndKeepsItsSteps) {
+/// Makes the calls, one on a line, after "run" with the keys of ExternalRun; "rank N" goes on with another rank.
+/// Returns the refusals, the files, or with "manifest" only that, and why they cannot be read.
+std::string made_by(const std::string& script) {
   const TemporaryFolder folder;
+  ExternalRun run = external_run();
+  std::map<std::int64_t, ExternalRecord> records;
+  std::int64_t rank = 0;
+  std::string text;
+  std::istringstream lines(script);
+  for (std::string line, name; std::getline(lines, line);) {
+    std::istringstream words(line);
+    words >> name;
+    Arguments arguments;
+    for (std::string word; words >> word;) arguments.push_back(word);
+    try {
+      if (name == "run") {
+        run = run_of(Json::parse(line.substr(4)));
+        continue;
+      }
+      if (name == "rank") rank = std::stoll(arguments.at(0));
+      if (!records.contains(rank)) records.emplace(rank, ExternalRecord(folder / "record", run, rank));
+      if (name != "rank" && name != "manifest") calls.at(name)(records.at(rank), arguments);
+    } catch (const std::exception& error) {
+      text += line + ": " + error.what() + "\n";
+    }
+  }
+  records.clear();
+  if (fs::exists(folder / "record/manifest.json") && script.find("manifest") != std::string::npos) {
+    Json manifest = read_json(folder / "record/manifest.json");
+    for (const char* key : {"run_id", "started", "versions", "machine", "environment", "command"}) manifest.erase(key);
+    return text + manifest.dump();
+  }
+  for (std::int64_t each = 0; fs::exists(folder / fmt::format("record/rank-{}", each)); ++each) {
+    const fs::path files = folder / fmt::format("record/rank-{}", each);
+    const Json exit = read_json(files / "exit.json");
+    text += fmt::format("rank {}: {}, data digest {}\n", each, exit.at("status").dump(), exit.at("data_digest").dump());
+    for (const char* table : {"steps", "microbatches", "tensors", "boundaries", "actions"})
+      if (fs::exists(files / (std::string(table) + ".csv"))) text += text_of(files / (std::string(table) + ".csv"));
+  }
+  try {
+    if (fs::exists(folder / "record")) read_record(folder / "record");
+  } catch (const InputError& error) {
+    text += std::string("refused: ") + error.what() + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return in_folder(folder, text);
+}
+
+TEST(ExternalRecord, CallsWriteWhatIsApproved) {
+  expect_answers("external-records.txt", made_by);
+}
+
+/// Returns after the clock of records has advanced.
+void let_time_pass() {
+  const auto begun = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begun < std::chrono::microseconds(1)) continue;
+}
+
+class ExternalTimes : public ::testing::Test {
+ protected:
+  RankRecord read() const { return read_record(path_).ranks.at(0); }
+
+  TemporaryFolder folder_;
+  fs::path path_ = folder_ / "record";
+};
+
+TEST_F(ExternalTimes, SecondsMeasureOnlyTheStep) {
+  double outside = 0;
+  const auto now = [] { return std::chrono::steady_clock::now(); };
   {
-    ExternalRun run = two_stages();
-    run.stages = {{0, {"first", "second"}}};
-    ExternalRecord record(folder / "record", run);
+    ExternalRecord record(path_, external_run());
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // before the step, so not part of it
+    const auto begun = now();
     record.begin_step(0.1);
-    record.microbatch(microbatch_of_rows(1, {external_tensor}));
-    record.loss(0, 1);
-    record.end_step();
-    EXPECT_THROW(record.finish(), std::logic_error);
+    let_time_pass();
+    complete_external_step(record);
+    outside = std::chrono::duration<double>(now() - begun).count();
   }
-  const Record read = read_record(folder / "record");
-  EXPECT_EQ(read.ranks[0].exit->status, "error");
-  EXPECT_EQ(read.ranks[0].steps.size(), 1U);
+  const double seconds = read().steps.at(0).seconds.value();
+
+  EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds, outside);
 }
 
-TEST(ExternalRecord, RefusesWhatReadersWouldRefuse) {
-  const TemporaryFolder folder;
-  const auto of = [&](auto change) {
-    ExternalRun run = two_stages();
-    change(run);
-    ExternalRecord(folder / "refused", run);
-  };
-  EXPECT_THAT([&] { of([](ExternalRun& run) { run.optimizer = "sgd"; }); },
-              ThrowsMessage<InputError>(HasSubstr("optimizer is not a JSON object")));
-  EXPECT_THAT([&] { of([](ExternalRun& run) { run.stages.clear(); }); },
-              ThrowsMessage<InputError>(HasSubstr("rank 0 has no stage")));
-  EXPECT_THAT([&] { of([](ExternalRun& run) { run.steps = 0; }); }, ThrowsMessage<InputError>(HasSubstr("steps")));
-  EXPECT_THAT([&] { of([](ExternalRun& run) { run.accumulation = "any"; }); },
-              ThrowsMessage<InputError>(HasSubstr("accumulation")));
-  EXPECT_THAT([&] { ExternalRecord(folder / "never made", two_stages(), 1); },
-              ThrowsMessage<InputError>(HasSubstr("let rank 0 create its ExternalRecord first")));
-}
-
-TEST(ExternalRecord, RefusesCallsOutOfOrderAndStepsThatLackSomething) {
-  const TemporaryFolder folder;
-  ExternalRun run = two_stages();
-  run.stages = {{0, {"first", "second"}}};
-  run.clip_norm = 1;
-  ExternalRecord record(folder / "record", run);
-  record.begin_step(0.1);
-  EXPECT_THROW(record.begin_step(0.1), std::logic_error);
-  EXPECT_THROW(record.initial_parameter(0, "weight", external_tensor), std::logic_error);
-  EXPECT_THROW(record.end_action(0), std::logic_error);
-  EXPECT_THAT(
-      [&] {
-        record.gradient(0, "weight", {"float8", {2}, external_values.data()});
-      },
-      ThrowsMessage<InputError>(HasSubstr("dtype 'float8' is not known")));
-  EXPECT_THAT([&] { record.after_step("moment3", 0, "weight", external_tensor); },
-              ThrowsMessage<InputError>(HasSubstr("moment3")));
-  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("0 microbatches were recorded, of 1")));
-}
-
-/// The stage in the middle has no units. Stage and rank numbers differ, so that a test notices if they are confused.
-ExternalRun empty_in_the_middle() {
-  return external_run({{1, {"a"}}, {2, {}}, {0, {"c"}}});
-}
-
-using Call = void (ExternalRecord::*)(std::int64_t, std::int64_t, std::int64_t, const TensorView&);
-
-/// The row that this call writes on that rank.
-template <typename WriteRows>
-BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, WriteRows write_rows) {
-  const auto rows = external_rows(run, rank, write_rows).boundaries;
-  EXPECT_EQ(rows.size(), 1U);
-  return rows.empty() ? BoundaryRow{} : rows.front();
-}
-
-TEST(ExternalBoundaries, ATensorNamesItsStagesAndPeer) {
-  struct Case {
-    ExternalRun run;
-    std::int64_t rank;
-    Call call;
-    std::int64_t first, second;  ///< as the call names them
-    std::int64_t from, to, peer;
-    const char* side;
-  };
-  const ExternalRun of_one_rank = external_run({{0, {"a"}}, {0, {"c"}}});
-  for (const auto& [run, rank, call, first, second, from, to, peer, side] :
-       {Case{empty_in_the_middle(), 2, &ExternalRecord::sent, 1, 2, 1, 2, 0, "send"},
-        Case{empty_in_the_middle(), 2, &ExternalRecord::sent, 1, 0, 1, 0, 1, "send"},
-        Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 0, 0, 1, 1, "receive"},
-        Case{empty_in_the_middle(), 2, &ExternalRecord::received, 1, 2, 2, 1, 0, "receive"},
-        Case{of_one_rank, 0, &ExternalRecord::handed_over, 0, 1, 0, 1, 0, "local"}}) {
-    const BoundaryRow row =
-        boundary_of(run, rank, [&, &write_rows = call, &one = first, &other = second](ExternalRecord& record) {
-          (record.*write_rows)(one, other, 0, external_tensor);
-        });
-    EXPECT_EQ(row.from_stage, from);
-    EXPECT_EQ(row.to_stage, to);
-    EXPECT_EQ(row.peer, peer);
-    EXPECT_EQ(row.side, side);
-    EXPECT_EQ(row.direction, from < to ? "forward" : "backward");
-    EXPECT_EQ(row.cut, "c") << "the first unit downstream, beyond the empty stage";
+TEST_F(ExternalTimes, AMessageWaitsUntilItEnds) {
+  {
+    ExternalRecord record(path_, external_run());
+    record.begin_step(0.1);
+    for (const char* kind : {"RECV_F", "F"}) {
+      const auto action = record.begin_action(0, kind, 0, std::string(kind) == "F" ? -1 : 0);
+      let_time_pass();
+      record.end_action(action);
+    }
+    complete_external_step(record);
   }
+  const RankRecord rank = read();
+  const ActionRow &receives = rank.actions.at(0), &computes = rank.actions.at(1);
+
+  EXPECT_GT(receives.start_ns, 0);
+  EXPECT_GT(receives.end_ns, receives.start_ns);
+  EXPECT_EQ(receives.wait_ns, receives.end_ns - receives.start_ns);
+  EXPECT_GE(computes.start_ns, receives.end_ns);
+  EXPECT_GT(computes.end_ns, computes.start_ns);
+  EXPECT_EQ(computes.wait_ns, 0);
 }
 
-TEST(ExternalBoundaries, OnOneDeviceATensorIsComputedAndHasNoPeers) {
-  for (const bool backward : {false, true}) {
-    const auto row = boundary_of(external_run(), 0,
-                                 [&](ExternalRecord& record) { record.computed("b", backward, 0, external_tensor); });
+TEST_F(ExternalTimes, TheStartIsWrittenBeforeTheFirstStepEnds) {
+  ExternalRecord record(path_, external_run());
+  record.initial_parameter(0, "weight", external_tensor);
+  EXPECT_THAT(bytes_of(path_ / "rank-0/tensors.csv"), Not(HasSubstr("weight")));
 
-    EXPECT_EQ(row.cut, "b");
-    EXPECT_EQ(row.direction, backward ? "backward" : "forward");
-    EXPECT_EQ(row.side, "computed");
-    EXPECT_FALSE(row.from_stage || row.to_stage || row.peer);
-  }
-}
-
-TEST(ExternalBoundaries, NoBoundaryFollowsTheLastUnit) {
-  const auto run = external_run({{0, {"a"}}, {1, {"b"}}, {2, {}}});
-
-  EXPECT_THAT(external_rows(run, 1, [](ExternalRecord& record) { record.sent(1, 2, 0, external_tensor); }).boundaries,
-              IsEmpty());
-}
-
-// Readers would refuse such a record; the error shows the trainer which call is wrong.
-TEST(ExternalBoundaries, RefusesRowsOfAnotherRanksStage) {
-  const TemporaryFolder folder;
-  ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
-  const auto refused = ThrowsMessage<InputError>(HasSubstr("stage 1 is rank 1's, but was recorded by rank 0"));
-
-  EXPECT_THAT([&] { record.initial_parameter(1, "b.weight", external_tensor); }, refused);
-  record.begin_step(0.1);
-  EXPECT_THAT([&] { record.sent(1, 0, 0, external_tensor); }, refused);
-  EXPECT_THAT([&] { record.received(1, 0, 0, external_tensor); }, refused);
-  EXPECT_THAT([&] { record.gradient(1, "b.weight", external_tensor); }, refused);
-  EXPECT_THAT([&] { record.begin_action(1, "F", 0); }, refused);
-}
-
-TEST(ExternalBoundaries, RefusesUnknownStages) {
-  const TemporaryFolder folder;
-  ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
   record.begin_step(0.1);
 
-  const auto none = [](int stage) {
-    return ThrowsMessage<InputError>(HasSubstr("stage " + std::to_string(stage) + " is not one of the 2"));
-  };
-  EXPECT_THAT([&] { record.sent(0, -1, 0, external_tensor); }, none(-1));
-  EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); }, none(2));
-  EXPECT_THAT([&] { record.sent(-1, 0, 0, external_tensor); }, none(-1));
-  EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); }, none(2));
-  EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); }, none(2));
-  EXPECT_THAT([&] { record.begin_action(2, "F", 0); }, none(2));
+  EXPECT_THAT(bytes_of(path_ / "rank-0/tensors.csv"), HasSubstr("-1,parameter,weight,0,"));
 }
 
-Manifest manifest_of(const ExternalRun& run) {
-  const TemporaryFolder folder;
-  ExternalRecord(folder / "record", run);
-  return read_manifest(folder / "record");
-}
-
-TEST(ExternalManifest, DescribesTheRun) {
+TEST_F(ExternalTimes, HeartbeatFollowsTheRank) {
   ExternalRun run = external_run();
-  run.model = R"({"width": 7})";
-  run.schedule = "1f1b";
-  run.dtype = "bfloat16";
-  run.device = "some GPU";
-  run.accumulation = "descending";
-  run.loss_scaling = "after";
-  run.tied = {{"a.weight", "b.weight"}};
-  run.frozen = {"a.bias"};
-  run.seed = 11;
-  run.data_source = "a corpus";
+  run.steps = 2;
+  ExternalRecord record(path_, run);
+  const auto page = [&] { return read_progress(path_ / "rank-0/progress").value(); };
+  record.begin_step(0.1);
+  complete_external_step(record);
+  EXPECT_EQ(page().step, 0);
 
-  const Manifest manifest = manifest_of(run);
-
-  EXPECT_EQ(manifest.json.at("model"), Json({{"width", 7}}));
-  EXPECT_EQ(manifest.schedule_name, "1f1b");
-  EXPECT_EQ(manifest.dtype, "bfloat16");
-  EXPECT_EQ(manifest.device, "some GPU");
-  EXPECT_EQ(manifest.accumulation, "descending");
-  EXPECT_EQ(manifest.loss_scaling, "after");
-  EXPECT_THAT(manifest.tied, ElementsAre(ElementsAre("a.weight", "b.weight")));
-  EXPECT_THAT(manifest.frozen, ElementsAre("a.bias"));
-  EXPECT_EQ(manifest.seed, 11);
-  EXPECT_EQ(manifest.json.at("data").at("source"), "a corpus");
+  record.begin_step(0.1);
+  EXPECT_EQ(page().step, 1);
+  EXPECT_EQ(page().action, "");
+  const auto action = record.begin_action(0, "RECV_F", 3, 2);
+  EXPECT_EQ(page().step, 1);
+  EXPECT_EQ(page().action, "0RECV_F3");
+  EXPECT_EQ(page().action_index, 0);
+  EXPECT_EQ(page().peer, 2);
+  EXPECT_EQ(page().microbatch, 3);
+  record.end_action(action);
+  EXPECT_EQ(page().action, "0RECV_F3");
+  EXPECT_EQ(page().peer, -1) << "it no longer waits";
 }
 
-TEST(ExternalManifest, HasTheNormsOrderIfTheRunClips) {
-  ExternalRun run = external_run();
-  run.norm_order = "per_rank";
-  run.clip_epsilon = 1e-6;
-  run.clip_norm = 0.5;
-  const Manifest clips = manifest_of(run);
-  EXPECT_EQ(clips.clip_norm, 0.5);
-  EXPECT_EQ(clips.norm_order, "per_rank");
-  EXPECT_EQ(clips.clip_epsilon, 1e-6);
-
-  run.clip_norm.reset();
-  const Manifest does_not = manifest_of(run);
-  EXPECT_FALSE(does_not.clip_norm);
-  EXPECT_EQ(does_not.norm_order, "canonical");
-  EXPECT_EQ(does_not.clip_epsilon, 0);
-}
-
-TEST(ExternalManifest, ChunksIsTheLargestNumberOfStagesOfARank) {
-  const auto chunks = [](const std::vector<ExternalStage>& stages) {
-    return manifest_of(external_run(stages)).chunks_per_rank;
-  };
-
-  EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}}), 1);
-  EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}, {0, {"c"}}}), 2);
-  EXPECT_EQ(chunks({{0, {"a"}}, {1, {"b"}}, {0, {"c"}}, {1, {"d"}}}), 2);
-}
-
-TEST(ExternalManifest, RefusesARankWithoutAStage) {
+TEST(ExternalRecord, OnlyTheNewOwnerOfAMovedRecordEndsIt) {
   const TemporaryFolder folder;
-  for (const std::int64_t rank : {-1, 2}) {
-    EXPECT_THAT(
-        [&] {
-          ExternalRecord(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}), rank);
-        },
-        ThrowsMessage<InputError>(HasSubstr("rank " + std::to_string(rank) + " has no stage")));
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder / "record"));
+  std::optional<ExternalRecord> first(std::in_place, folder / "record", external_run());
+  ExternalRecord second = std::move(*first);
+  first.reset();
+  EXPECT_FALSE(fs::exists(folder / "record/rank-0/exit.json"));
+
+  second.begin_step(0.1);
+  complete_external_step(second);
+}
+
+TEST(ExternalMicrobatch, DigestCoversIdsAndLabelsInTheBatchsShape) {
+  const std::array<std::int64_t, 4> ids{1, 2, 3, 4}, labels{2, -1, -100, -101};
+  const std::array<std::int64_t, 8> both{1, 2, 3, 4, 2, -1, -100, -101};
+
+  const auto fed = microbatch_of_tokens(2, 2, ids.data(), labels.data());
+
+  EXPECT_EQ(fed.digest, tensor_digest("int64", {2, 2, 2}, std::as_bytes(std::span(both))));
+  EXPECT_EQ(fed.batch, 2);
+  EXPECT_EQ(fed.sequence_length, 2);
+  EXPECT_EQ(fed.valid_tokens, 3) << "only -100 is ignored, not another trainer's value";
+}
+
+TEST(ExternalMicrobatch, DigestOfRowsCoversAllDataAndIsAbsentWithoutData) {
+  const std::array<float, 2> others{3, 4};
+  const TensorView other{"float32", {1, 2}, others.data()};
+  const std::string one = tensor_digest("float32", {1, 2}, std::as_bytes(std::span(external_values)));
+  const std::string two = tensor_digest("float32", {1, 2}, std::as_bytes(std::span(others)));
+
+  EXPECT_EQ(microbatch_of_rows(1, {external_tensor, other}).digest, hash_hex(one + two));
+  EXPECT_EQ(microbatch_of_rows(4, {}).digest, "");
+  EXPECT_EQ(microbatch_of_rows(4, {}).valid_tokens, 4);
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "record/manifest.hpp"
 #include "record/writer.hpp"
-#include "support/csv.hpp"
 #include "support/hash.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -94,26 +94,26 @@ inline TrafficRow sample_traffic(std::int64_t rank, std::int64_t step) {
   return {step, rank == 2 ? 1 : rank + 1, "forward", rank == 2 ? "receive" : "send", 1, 16384};
 }
 
-inline void add_sample_step(RecordWriter& writer, std::int64_t rank, std::int64_t step) {
-  writer.add(sample_microbatch(rank, step));
+/// Microbatches and actions in descending order. `alone`: one rank, which sends nothing.
+inline void add_sample_step(RecordWriter& writer, std::int64_t rank, std::int64_t step, std::int64_t microbatches = 1,
+                            bool alone = false) {
+  for (std::int64_t microbatch = microbatches - 1; microbatch >= 0; --microbatch) {
+    MicrobatchRow row = sample_microbatch(rank, step);
+    row.microbatch = microbatch;
+    writer.add(row);
+    ActionRow action = sample_action(rank, step);
+    action.index = microbatch;
+    writer.add(action);
+  }
   if (rank != 1) writer.add(sample_tensor(rank, step));
-  writer.add(sample_boundary(rank, step));
-  writer.add(sample_action(rank, step));
   writer.add(sample_memory(step));
-  writer.add(sample_traffic(rank, step));
+  if (!alone) writer.add(sample_boundary(rank, step));
+  if (!alone) writer.add(sample_traffic(rank, step));
   writer.end_step(sample_step(rank, step));
 }
 
 inline ExitFile good_exit(std::int64_t rank) {
   return {rank, "ok", 0, {}, "", rank == 1 ? std::nullopt : std::optional(hash_hex(some_digest + some_digest))};
-}
-
-inline void write_sample_rank(const std::filesystem::path& record, std::int64_t rank,
-                              RecordLevel level = RecordLevel::full) {
-  RecordWriter writer(record, rank, level, false);
-  add_sample_step(writer, rank, 0);
-  add_sample_step(writer, rank, 1);
-  writer.finish(good_exit(rank));
 }
 
 /// Manifest and schedule of a new record.
@@ -123,39 +123,36 @@ inline void begin_record(const std::filesystem::path& record, const Json& manife
   write_schedule_csv(record, sample_schedule);
 }
 
+/// Writes a rank with the steps and microbatches of the manifest, and the state before a first step other than 0.
+inline void write_sample_rank(const std::filesystem::path& record, std::int64_t rank,
+                              const Manifest& manifest = parse_manifest("manifest.json", sample_manifest())) {
+  const bool reference = manifest.role == "reference";
+  RecordWriter writer(record, rank, manifest.level, reference);
+  if (reference) {
+    for (const std::string& unit : manifest.stages.front().units) writer.add(SavedRow{0, unit, 1, 2, 3, {}, {}, {}});
+  }
+  for (const char* kind : {"parameter", "moment1"}) {
+    if (manifest.first_step == 0 || rank == 1) continue;
+    TensorRow row = sample_tensor(rank, -1);
+    row.kind = kind;
+    writer.add(row);
+  }
+  writer.flush();
+  for (std::int64_t step = manifest.first_step; step < manifest.steps; ++step)
+    add_sample_step(writer, rank, step, manifest.microbatches, manifest.world_size == 1);
+  writer.finish(good_exit(rank));
+}
+
 /// Writes the whole record.
 inline void write_sample(const std::filesystem::path& record, const Json& manifest = sample_manifest()) {
   begin_record(record, manifest);
-  for (std::int64_t rank = 0; rank < 3; ++rank)
-    write_sample_rank(record, rank, parse_record_level(manifest["level"].get<std::string>()));
+  const Manifest parsed = parse_manifest("manifest.json", manifest);
+  for (std::int64_t rank = 0; rank < parsed.world_size; ++rank) write_sample_rank(record, rank, parsed);
 }
 
 /// Replaces a file's bytes without the project's code.
 inline void overwrite(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-/// Removes a column from a table.
-inline void drop_column(const std::filesystem::path& path, const std::string& name) {
-  CsvTable table = read_csv(path);
-  const auto at = static_cast<std::ptrdiff_t>(table.column(name));
-  std::string bytes;
-  table.header.erase(table.header.begin() + at);
-  bytes += csv_line(table.header);
-  for (CsvRow& row : table.rows) {
-    row.cells.erase(row.cells.begin() + at);
-    bytes += csv_line(row.cells);
-  }
-  overwrite(path, bytes);
-}
-
-/// Sets one cell of the first row.
-inline void set_cell(const std::filesystem::path& path, const std::string& column, const std::string& text) {
-  CsvTable table = read_csv(path);
-  table.rows.front().cells[table.column(column)] = text;
-  std::string bytes = csv_line(table.header);
-  for (const CsvRow& row : table.rows) bytes += csv_line(row.cells);
-  overwrite(path, bytes);
 }
 
 }  // namespace plumbline::testing

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "record/exit_file.hpp"
+#include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "tests/record/sample.hpp"

@@ -4,7 +4,12 @@
 
 #include <string>
 
+#include "record/verdict.hpp"
+
 namespace plumbline::testing {
+
+/// How a verdict differs from that of unchanged records; without those, with all figures.
+std::string verdict_text(const CellVerdict& verdict, const CellVerdict* unchanged);
 
 /// The answer to a case of tests/approved/verdicts: how the verdict differs from that of the unchanged records.
 std::string verdict_of_changes(const std::string& changes);

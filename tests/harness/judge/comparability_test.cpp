@@ -72,6 +72,21 @@ TEST(Comparability, ChangedManifestsAreComparedAsApproved) {
   });
 }
 
+/// Whether both records were made by the same kernels, by the same torch, and on GPUs of one model.
+TEST(Kernels, OfChangedManifestsAreComparedAsApproved) {
+  const SyntheticRun one = synthetic_reference({}), other = synthetic_candidate({});
+  expect_answers("kernels.txt", [&](const std::string& input) {
+    const Changes changes(input);
+    const Manifest reference = record_of(one, changes.reference).manifest;
+    const Manifest candidate = record_of(other, changes.candidate).manifest;
+    const auto why = why_other_kernels(reference, candidate), torch = why_other_torch(reference, candidate);
+    std::string text = why ? "other kernels: " + *why : "nothing known to differ";
+    if (torch) text += "\nother torch: " + *torch;
+    if (several_gpu_models(reference)) text += "\nthe reference has several GPU models";
+    return text;
+  });
+}
+
 TEST(Comparability, EqualManifestsAreComparable) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
 }

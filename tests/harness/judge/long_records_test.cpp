@@ -75,40 +75,34 @@ Measured judge(RecordLevel level, const std::filesystem::path& reference, const 
   return measured;
 }
 
-void expect_each_row_once(std::int64_t parsed, const RowsOfRun& rows, std::int64_t steps) {
-  EXPECT_EQ(parsed, rows.of_no_step + rows.of_start + steps * rows.each_step);
-}
-
 /// A reference and a pipeline's record, both written before any is judged, since a child's peak includes the memory of
 /// this process at the time of the fork.
 struct WrittenRun {
-  explicit WrittenRun(const LongRun& run)
-      : run(run),
-        reference(write_long_reference(run, folder / "reference")),
-        candidate(write_long_pipeline(run, folder / "candidate")) {}
+  WrittenRun(RecordLevel level, std::int64_t steps)
+      : level(level),
+        cell({.tied = false, .level = to_text(level)}),
+        reference(repeat_steps(cell.write_reference(), steps)),
+        candidate(repeat_steps(cell.write_candidate(), steps)) {}
 
-  Measured judged() const {
-    const Measured measured = judge(run.level, folder / "reference", folder / "candidate");
+  std::int64_t judged() const {
+    const Measured measured = judge(level, cell.folder / "reference", cell.folder / "candidate");
     EXPECT_TRUE(measured.holds);
-    expect_each_row_once(measured.reference, reference, run.steps);
-    expect_each_row_once(measured.candidate, candidate, run.steps);
-    std::cout << run.steps << " steps, " << run.ranks << " ranks, " << run.microbatches
-              << " microbatches: " << measured.reference + measured.candidate << " rows in " << measured.seconds
-              << " s, peak " << measured.peak_kib << " KiB\n";
-    return measured;
+    EXPECT_EQ(measured.reference, reference);
+    EXPECT_EQ(measured.candidate, candidate);
+    std::cout << measured.reference + measured.candidate << " rows in " << measured.seconds << " s, peak "
+              << measured.peak_kib << " KiB\n";
+    return measured.peak_kib;
   }
 
-  LongRun run;
-  TemporaryFolder folder;
-  RowsOfRun reference, candidate;
+  RecordLevel level;
+  SyntheticCell cell;
+  std::int64_t reference, candidate;  ///< rows
 };
 
 /// The same run with one and with four times the number of steps.
-void expect_one_pass_and_no_growth(LongRun run) {
-  const WrittenRun some(run);
-  run.steps *= 4;
-  const WrittenRun many(run);
-  const std::int64_t peak_kib = some.judged().peak_kib, peak_of_many_kib = many.judged().peak_kib;
+void expect_one_pass_and_no_growth(RecordLevel level, std::int64_t steps) {
+  const WrittenRun some(level, steps), many(level, 4 * steps);
+  const std::int64_t peak_kib = some.judged(), peak_of_many_kib = many.judged();
 
 #ifndef __SANITIZE_ADDRESS__  // which keeps freed memory to detect later use
   // An allocator's unused memory differs a little from run to run.
@@ -117,11 +111,11 @@ void expect_one_pass_and_no_growth(LongRun run) {
 }
 
 TEST(LongRecords, AreJudgedInOnePassWithMemoryIndependentOfTheSteps) {
-  expect_one_pass_and_no_growth({.steps = 500});
+  expect_one_pass_and_no_growth(RecordLevel::summary, 10000);
 }
 
 TEST(LongRecords, AreJudgedAlikeWithEveryTensorAndBoundary) {
-  expect_one_pass_and_no_growth({.steps = 50, .microbatches = 16, .level = RecordLevel::full});
+  expect_one_pass_and_no_growth(RecordLevel::full, 1000);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which records are of the same run, which of a calibration's training, and which used the same kernels.
+// Which records are of the same run.
 #include <gmock/gmock.h>
 
 #include "harness/judge/comparability.hpp"
@@ -87,98 +87,6 @@ TEST_F(SameRun, FindsADifferenceFarDownATable) {
   EXPECT_THAT(why(), IsEmpty());
   put(other_, 1, "actions.csv", rows + "2\n4\n");
   EXPECT_THAT(why(), IsEmpty()) << "longer";
-}
-
-TEST(CalibratedTraining, MatchesTheFloat64ReferenceInTheRunsDtype) {
-  const Manifest shadow = reference_manifest({{"dtype", "float64"}, {"shadow_of", "bfloat16"}}).manifest;
-
-  EXPECT_THAT(why_not_calibrated(shadow, reference_manifest({{"dtype", "bfloat16"}}).manifest), IsEmpty());
-  EXPECT_THAT(why_not_calibrated(shadow, reference_manifest({{"dtype", "float64"}}).manifest),
-              ElementsAre("dtype is bfloat16 in the calibration and float64 in the reference"));
-  EXPECT_THAT(why_not_calibrated(shadow, reference_manifest({{"dtype", "bfloat16"}, {"seed", 2}}).manifest),
-              ElementsAre("seed is 1 in the calibration and 2 in the reference"));
-}
-
-TEST(CalibratedTraining, ARunThatIsNotAFloat64ReferenceIsReported) {
-  EXPECT_THAT(why_not_calibrated(reference_manifest().manifest, reference_manifest().manifest),
-              ElementsAre("dtype is absent in the calibration and float32 in the reference"));
-  EXPECT_THAT(why_not_calibrated(reference_manifest({{"shadow_of", 7}}).manifest, reference_manifest().manifest),
-              ElementsAre("dtype is absent in the calibration and float32 in the reference"));
-}
-
-TEST(CalibratedTraining, HasTheRatesOfTheSameSteps) {
-  const auto with_rates = [](const std::vector<std::optional<double>>& rates, std::int64_t first) {
-    Record record = reference_manifest();
-    record.ranks.emplace_back();
-    for (const auto& rate : rates) {
-      StepRow row{};
-      row.step = first++;
-      row.learning_rate = rate;
-      record.ranks[0].steps.push_back(row);
-    }
-    return record;
-  };
-
-  EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.5, 0.25}, 3)), IsEmpty());
-  EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.5, 0.75}, 3)),
-              ElementsAre("learning rate of step 4 is 0.25 in the calibration and 0.75 in the reference"));
-  EXPECT_THAT(why_other_rates(with_rates({0.5, 0.25}, 3), with_rates({0.25}, 4)), IsEmpty()) << "both are of step 4";
-  EXPECT_THAT(why_other_rates(with_rates({0.5}, 3), with_rates({{}}, 3)),
-              ElementsAre("learning rate of step 3 is 0.5 in the calibration and nan in the reference"));
-  EXPECT_THAT(why_other_rates(with_rates({{}}, 3), with_rates({{}}, 3)), IsEmpty());
-}
-
-class OtherKernels : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
-
-TEST_P(OtherKernels, AreReportedByTheFirstDifferentKey) {
-  const auto& [table, key] = GetParam();
-  const auto of = [&](const Json& value) { return reference_manifest({{table, {{"x", 1}, {key, value}}}}).manifest; };
-
-  EXPECT_EQ(why_other_kernels(of("a"), of("b")), std::string(key) + " \"a\" against \"b\"");
-  EXPECT_EQ(why_other_kernels(of("a"), of(nullptr)), std::string(key) + " \"a\" against null");
-  EXPECT_EQ(why_other_kernels(of("a"), of("a")), std::nullopt);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Each, OtherKernels,
-    ::testing::Values(std::pair{"machine", "cpu_vendor"}, std::pair{"machine", "cpu_family"},
-                      std::pair{"machine", "cpu_model_number"}, std::pair{"machine", "aten_capability"},
-                      std::pair{"machine", "bf16_instructions"}, std::pair{"machine", "gpus"},
-                      std::pair{"environment", "ATEN_CPU_CAPABILITY"}, std::pair{"environment", "ONEDNN_MAX_CPU_ISA"},
-                      std::pair{"environment", "MKL_ENABLE_INSTRUCTIONS"}, std::pair{"environment", "MKL_CBWR"}),
-    [](const auto& tested) { return tested.param.second; });
-
-TEST(OtherKernelsOf, AnotherDeviceAreReported) {
-  EXPECT_EQ(why_other_kernels(reference_manifest().manifest, reference_manifest({{"device", "cuda:1"}}).manifest),
-            "device cpu against cuda:1");
-  EXPECT_EQ(why_other_kernels(reference_manifest({{"device", "cuda:0"}}).manifest,
-                              reference_manifest({{"device", "cuda:1"}}).manifest),
-            std::nullopt);
-}
-
-TEST(OtherKernelsOf, AnUnknownMachineAreNotReported) {
-  const Manifest known = reference_manifest({{"machine", {{"cpu_vendor", "a"}}}}).manifest;
-  for (const Json& patch : {Json::object(), Json{{"machine", Json::object()}}}) {
-    EXPECT_EQ(why_other_kernels(known, reference_manifest(patch).manifest), std::nullopt);
-    EXPECT_EQ(why_other_kernels(reference_manifest(patch).manifest, known), std::nullopt);
-  }
-  const Json environment = {{"environment", {{"MKL_CBWR", "b"}}}};
-  Json both = environment;
-  both["machine"] = {{"cpu_vendor", "a"}};
-  both["environment"]["MKL_CBWR"] = "c";
-  EXPECT_EQ(why_other_kernels(reference_manifest(environment).manifest, reference_manifest(both).manifest),
-            "MKL_CBWR \"b\" against \"c\"")
-      << "the next table is still compared";
-}
-
-TEST(SeveralGpuModels, AreMoreThanOneInTheList) {
-  const auto with = [](const Json& machine) { return reference_manifest({{"machine", machine}}).manifest; };
-
-  EXPECT_TRUE(several_gpu_models(with({{"gpus", {"A100", "H100"}}})));
-  EXPECT_FALSE(several_gpu_models(with({{"gpus", {"A100"}}})));
-  EXPECT_FALSE(several_gpu_models(with({{"gpus", "A100, H100"}})));
-  EXPECT_FALSE(several_gpu_models(with(Json::object())));
-  EXPECT_FALSE(several_gpu_models(reference_manifest().manifest));
 }
 
 }  // namespace

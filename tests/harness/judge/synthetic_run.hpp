@@ -13,6 +13,7 @@
 
 #include "harness/judge/judge.hpp"
 #include "record/record.hpp"
+#include "tests/record_changes.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -50,8 +51,6 @@ struct SyntheticPlan {
   std::string device = "cpu";     ///< cuda: one GPU per rank, with gpu_memory.csv; attention is then math
   std::string transport = "mpi";  ///< threads: all ranks in one process
 };
-/// A digest that no row of these runs has.
-inline const std::string other_digest = "0123456789abcdef0123456789abcdef";
 inline constexpr std::int64_t synthetic_steps = 2;
 inline constexpr std::int64_t synthetic_microbatches = 5;
 

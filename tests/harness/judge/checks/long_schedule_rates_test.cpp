@@ -1,63 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // as_asked: learning rates near the end of a long schedule, where 1 + cosine cancels.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "harness/judge/judge.hpp"
 #include "harness/judge/predicates/forms.hpp"
-#include "support/files.hpp"
+#include "record/manifest.hpp"
 #include "support/numbers.hpp"
 #include "tests/harness/judge/long_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/record_changes.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
 class LongSchedule : public ::testing::TestWithParam<std::int64_t> {
  protected:
-  LongSchedule() {
-    run_.steps = GetParam();
-    run_.ranks = 3;
-    run_.microbatches = 4;
-    write_long_reference(run_, folder_ / "reference");
-    write_long_pipeline(run_, folder_ / "candidate");
-    const Manifest read = read_manifest(folder_ / "candidate");
-    const Json& manifest = read.json;
+  LongSchedule() : cell_({.level = "summary"}) {
+    repeat_steps(cell_.write_reference(), steps_);
+    repeat_steps(cell_.write_candidate(), steps_);
+    const Manifest read = read_manifest(candidate_);
     rates_ = predicates::learning_rate_form(read).value();
     plan_.checks = {"as_asked"};
     plan_.request.emplace();
-    plan_.request->optimizer = manifest.at("optimizer");
-    plan_.request->learning_rate_schedule = manifest.at("learning_rate_schedule");
+    plan_.request->optimizer = read.json.at("optimizer");
+    plan_.request->learning_rate_schedule = read.json.at("learning_rate_schedule");
   }
 
-  /// Changes the candidate's rate of this step in the file, by this relative amount.
+  /// Changes the candidate's rate of this step by this relative amount.
   void record_rate(std::int64_t step, double relative) {
-    for (const char* rank : {"rank-0", "rank-1", "rank-2"}) {
-      const fs::path path = folder_ / "candidate" / rank / "steps.csv";
-      std::string text = read_file(path);
-      const std::string right = to_text(rates_.at(step)), wrong = to_text(rates_.at(step) * (1 + relative));
-      ASSERT_NE(right, wrong);
-      const auto line = text.find("\n" + std::to_string(step) + ",") + 1, at = text.find(right, line);
-      ASSERT_LT(at, text.find('\n', line));
-      text.replace(at, right.size(), wrong);
-      write_file(path, text);
-    }
+    const double wrong = rates_.at(step) * (1 + relative);
+    ASSERT_NE(wrong, rates_.at(step));
+    change_record(candidate_, fmt::format("steps step={}: learning_rate={}", step, to_text(wrong)));
   }
-
-  void call_external() {
-    const fs::path path = folder_ / "candidate/manifest.json";
-    Json manifest = read_json(path);
-    manifest["role"] = "external";
-    write_json(path, manifest);
-  }
-
   CheckResult judged() const {
-    return result_of(judge_cell(plan_, folder_ / "reference", folder_ / "candidate"), "as_asked");
+    return result_of(judge_cell(plan_, cell_.folder / "reference", candidate_), "as_asked");
   }
 
-  LongRun run_;
-  TemporaryFolder folder_;
+  const std::int64_t steps_ = GetParam();
+  SyntheticCell cell_;
+  const std::filesystem::path candidate_ = cell_.folder / "candidate";
   predicates::LearningRateForm rates_;
   CellPlan plan_;
 };
@@ -66,11 +48,11 @@ TEST_P(LongSchedule, HoldsToItsEnd) {
   const CheckResult result = judged();
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_EQ(result.compared.at("learning_rates"), 3 * run_.steps);
+  EXPECT_EQ(result.compared.at("learning_rates"), 2 * steps_);
 }
 
 TEST_P(LongSchedule, FailsIfALateRateIsSlightlyOff) {
-  const std::int64_t step = run_.steps - run_.steps / 20;
+  const std::int64_t step = steps_ - steps_ / 20;
   record_rate(step, 1e-14);
 
   const CheckResult result = judged();
@@ -82,12 +64,12 @@ TEST_P(LongSchedule, FailsIfALateRateIsSlightlyOff) {
 }
 
 TEST_P(LongSchedule, AnExternalRateMayDifferInTheLastBitOfTheCosine) {
-  const std::int64_t last = run_.steps - 1;
-  call_external();
+  const std::int64_t last = steps_ - 1;
+  change_record(candidate_, "manifest.json /role \"external\"");
   record_rate(last, 0x1p-54 * rates_.peak / rates_.at(last));
   EXPECT_EQ(judged().outcome, Outcome::holds);
 
-  const std::int64_t earlier = run_.steps / 2;
+  const std::int64_t earlier = steps_ / 2;
   record_rate(earlier, 1e-14);
   EXPECT_EQ(judged().outcome, Outcome::differs);
 }

@@ -107,29 +107,60 @@ std::filesystem::path DumpedRun::write(const std::filesystem::path& folder) cons
 
 CalibratedCell::CalibratedCell() {
   const SyntheticPlan plan{.level = "dump"};
-  reference = {synthetic_reference(plan), 1};
-  shadow = {synthetic_reference(plan), 0, true};
-  candidate = {synthetic_candidate(plan), 2};
+  runs_['r'] = {synthetic_reference(plan), 1};
+  runs_['s'] = {synthetic_reference(plan), 0, true};
+  runs_['c'] = {synthetic_candidate(plan), 2};
 }
 
-CellVerdict CalibratedCell::compare(const std::function<void(judging::Calibration&)>& change) {
-  reference.write(folder / "reference");
-  shadow.write(folder / "shadow");
-  candidate.write(folder / "candidate");
+void CalibratedCell::change(const std::string& line) {
+  std::istringstream words(line);
+  std::string first, what, tensor;
+  std::int64_t step = 0;
+  int ulps = 0;
+  words >> first >> what >> step >> tensor >> ulps;
+  if (first == "unchanged") return;
+  if (first == "later") return later_.push_back(line.substr(6));
+  if (first == "calibration") return of_calibration_.push_back(line);
+  if (first == "cuda") runs_['c'].run = synthetic_candidate({.level = "dump", .device = "cuda"});
+  if (first == "cuda") return;
+  DumpedRun& run = runs_.at(first.front());
+  const DumpedRun::Key key(step, tensor);
+  if (what == "ulps")
+    run.other_ulps[key] = ulps;
+  else if (what == "nan")
+    run.with_nan.insert(key);
+  else if (what == "digest")
+    run.with_other_digest.insert(key);
+  else if (what == "undumped")
+    run.not_dumped.insert(key);
+  else
+    of_files_.push_back(line);
+}
+
+CellVerdict CalibratedCell::compare() {
+  const std::map<char, std::filesystem::path> places = {
+      {'c', folder / "candidate"}, {'r', folder / "reference"}, {'s', folder / "shadow"}};
+  for (const auto& [name, run] : runs_) run.write(places.at(name));
+  for (const std::string& line : of_files_) change_record(places.at(line.front()), line.substr(2));
   judging::Calibration calibration = calibration_of_itself(folder.path());
-  if (change) change(calibration);
+  for (const std::string& line : of_calibration_) {
+    std::istringstream words(line);
+    std::string what, item;
+    std::int64_t step = 0;
+    words >> what >> what >> step >> item;
+    if (what == "of_another_run") calibration.shadow_run_id = "another";
+    if (what == "elsewhere") calibration.shadow = folder / "nowhere";
+    if (what == "without") calibration.limits.erase({step, item});
+  }
   judging::write_calibration(folder / "calibration.json", calibration);
+  for (const std::string& line : later_) change_record(places.at(line.front()), line.substr(2));
   return judge(folder / "calibration.json");
-}
-
-CellVerdict CalibratedCell::compare_in_bits() const {
-  return judge(std::nullopt);
 }
 
 CellVerdict CalibratedCell::judge(const std::optional<std::filesystem::path>& calibration) const {
   CellPlan plan;
   plan.id = "calibrated";
-  plan.world = static_cast<std::int64_t>(candidate.run.ranks.size());
+  plan.world = static_cast<std::int64_t>(runs_.at('c').run.ranks.size());
   plan.checks = check_names();
   std::erase(plan.checks, "audit");
   plan.calibration = calibration;

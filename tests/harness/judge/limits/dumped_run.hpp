@@ -36,17 +36,21 @@ struct DumpedRun {
 class CalibratedCell {
  public:
   CalibratedCell();
-  /// Writes all four and judges with all checks but `audit`, after applying `change` to the calibration. `audit`
-  /// recomputes values from each other, but here all values are independent, so that a test can change single ones. For
-  /// records with consistent values see TrainedRun.
-  CellVerdict compare(const std::function<void(judging::Calibration&)>& change = nullptr);
+  /// One line of tests/approved/within-limits.txt.
+  void change(const std::string& line);
+  /// Writes all four, changed, and judges with all checks but `audit`, which recomputes values from each other, but
+  /// here all values are independent, so that a test can change single ones.
+  CellVerdict compare();
   /// Judges the records of compare() in mode bits, with the same checks.
-  CellVerdict compare_in_bits() const;
-  /// Judges the written records with this calibration.
-  CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
+  CellVerdict compare_in_bits() const { return judge(std::nullopt); }
 
   TemporaryFolder folder;
-  DumpedRun reference, shadow, candidate;
+
+ private:
+  CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
+
+  std::map<char, DumpedRun> runs_;  ///< c, r, s
+  std::vector<std::string> of_files_, later_, of_calibration_;
 };
 
 /// The calibration of `folder`/reference, with `folder`/shadow, from runs with the reference's error.
