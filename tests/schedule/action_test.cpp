@@ -34,16 +34,5 @@ TEST(Action, RefusesAnythingButOneAction) {
   }
 }
 
-TEST(Action, EachTypeIsComputeOrCommunicationOrNeither) {
-  using T = ActionType;
-  for (const T type : {T::forward, T::backward, T::backward_input, T::backward_weight}) {
-    EXPECT_TRUE(is_compute(type) && !is_communication(type)) << name(type);
-  }
-  for (const T type : {T::send_forward, T::receive_forward, T::send_backward, T::receive_backward}) {
-    EXPECT_TRUE(!is_compute(type) && is_communication(type)) << name(type);
-  }
-  for (const T type : {T::reduce, T::step}) EXPECT_TRUE(!is_compute(type) && !is_communication(type)) << name(type);
-}
-
 }  // namespace
 }  // namespace plumbline

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// data_vectors_test.cpp compares ids and labels with the documented ones.
 #include "training/batch_plan.hpp"
 
 #include <gmock/gmock.h>
@@ -64,73 +65,6 @@ TEST(BatchPlan, APartNumbersItsMicrobatchesFromZeroAndKeepsTheStep) {
   EXPECT_EQ(part.live_tokens(1), whole.live_tokens(1));
   EXPECT_EQ(part.longest_sequence(), 5);
   EXPECT_EQ(part.part(0, 2).sequence_length(0), 3) << "a part of the whole";
-}
-
-TEST(BatchPlan, ReadsRowsOneAfterTheOther) {
-  const DataSettings data = data_of({{3, 3}, {1, 1}});
-  const BatchPlan plan(data, counting(1000));
-  const std::int64_t at = start_of(data, 1000);
-
-  const Microbatch first = plan.make(0, 0);
-  const Microbatch second = plan.make(0, 1);
-
-  EXPECT_THAT(integers_of(first.ids), ElementsAre(at, at + 1, at + 2, at + 3, at + 4, at + 5));
-  EXPECT_THAT(integers_of(first.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4, at + 5, at + 6));
-  EXPECT_THAT(integers_of(second.ids), ElementsAre(at + 6, at + 7));
-  EXPECT_THAT(integers_of(second.labels), ElementsAre(at + 7, at + 8)) << "a row of length 1 has a label";
-  EXPECT_EQ(first.ids.sizes(), at::IntArrayRef({2, 3}));
-  EXPECT_EQ(second.ids.sizes(), at::IntArrayRef({2, 1}));
-}
-
-TEST(BatchPlan, StepsContinueAndWrapAroundTheText) {
-  const DataSettings data = data_of({{5}, {4}});
-  const BatchPlan plan(data, counting(23));
-  std::int64_t position = start_of(data, 23);
-
-  for (std::int64_t step = 0; step < 7; ++step) {
-    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
-      const Microbatch made = plan.make(step, microbatch);
-      const std::vector<std::int64_t> ids = integers_of(made.ids);
-      const std::vector<std::int64_t> labels = integers_of(made.labels);
-      for (std::size_t i = 0; i < ids.size(); ++i, ++position) {
-        EXPECT_EQ(ids[i], position % 23);
-        EXPECT_EQ(labels[i], (position + 1) % 23);
-      }
-    }
-  }
-}
-
-TEST(BatchPlan, PadsShorterRowsOnTheRight) {
-  const DataSettings data = data_of({{4, 2, 1}});
-  const BatchPlan plan(data, counting(1000));
-  const std::int64_t at = start_of(data, 1000);
-
-  const Microbatch made = plan.make(0, 0);
-
-  EXPECT_THAT(integers_of(made.ids), ElementsAre(at, at + 1, at + 2, at + 3,  //
-                                                 at + 4, at + 5, 0, 0,        //
-                                                 at + 6, 0, 0, 0));
-  EXPECT_THAT(integers_of(made.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4,  //
-                                                    at + 5, at + 6, -100, -100,      //
-                                                    at + 7, -100, -100, -100));
-  EXPECT_EQ(made.tokens, 7);
-  EXPECT_EQ(made.valid_tokens, 7);
-  EXPECT_EQ(plan.sequence_length(0), 4);
-  EXPECT_EQ(plan.batch(0), 3);
-}
-
-TEST(BatchPlan, AMaskedMicrobatchHasIdsAndNoLabels) {
-  const DataSettings data = data_of({{3}, {2}}, {0});
-  const BatchPlan plan(data, counting(100));
-  const std::int64_t at = start_of(data, 100);
-
-  const Microbatch made = plan.make(0, 0);
-
-  EXPECT_THAT(integers_of(made.ids), ElementsAre(at, at + 1, at + 2));
-  EXPECT_THAT(integers_of(made.labels), ElementsAre(-100, -100, -100));
-  EXPECT_EQ(made.tokens, 3);
-  EXPECT_EQ(made.valid_tokens, 0);
-  EXPECT_THAT(integers_of(plan.make(0, 1).ids), ElementsAre(at + 3, at + 4)) << "it uses up its tokens";
 }
 
 TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
@@ -267,17 +201,6 @@ TEST(BatchPlan, ShuffledEachRowOfAStepNeedsAWindow) {
 
   EXPECT_THAT(message, HasSubstr("needs 17"));
   EXPECT_NO_THROW(BatchPlan(data, counting(17)));
-}
-
-TEST(BatchPlan, SeedAndTextDecideTheStart) {
-  DataSettings other = data_of({{3}});
-  other.seed = 8;
-
-  const auto ids = [](const DataSettings& data) {
-    return integers_of(BatchPlan(data, counting(100000)).make(0, 0).ids);
-  };
-  EXPECT_NE(ids(data_of({{3}})), ids(other));
-  EXPECT_EQ(ids(other), ids(other));
 }
 
 TEST(BatchPlan, TensorsBelongToTheData) {
