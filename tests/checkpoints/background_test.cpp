@@ -16,7 +16,7 @@
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "tests/checkpoints/train_on.hpp"
-#include "tests/paths.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -35,12 +35,9 @@ using ::testing::HasSubstr;
 class BackgroundSave : public ::testing::Test {
  protected:
   fs::path run_file(bool background) {
-    return folder_.file(
-        background ? "background.toml" : "run.toml",
-        "[model]\nconfig = \"" + testing::fixtures_path() + "/models/stories260k/config.json\"\n[data]\ntext = \"" +
-            testing::fixtures_path() +
-            "/corpus/\"\nlengths = [9, 4, 6]\n[train]\nsteps = 5\n[checkpoint]\nkeep = 5\nbackground = " +
-            std::string(background ? "true\n" : "false\n"));
+    return folder_.file(background ? "background.toml" : "run.toml",
+                        testing::run_text("lengths = [9, 4, 6]\n", "steps = 5\n[checkpoint]\nkeep = 5\nbackground = " +
+                                                                       std::string(background ? "true\n" : "false\n")));
   }
   /// Digests of the checkpoints after each step.
   std::map<fs::path, std::map<std::string, std::string>> train(int ranks, bool background) {

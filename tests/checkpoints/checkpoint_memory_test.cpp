@@ -13,7 +13,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
-#include "tests/paths.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/checkpoint_save.hpp"
@@ -57,13 +57,9 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
   }
 
   plumbline::Run made_run() {
-    return load_run(
-        folder_.file("run.toml",
-                     std::string("[model]\nconfig = \"" + testing::fixtures_path() +
-                                 "/models/untied-128/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
-                                 "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\nprecision = \"") +
-                         GetParam() + "\"\n"),
-        {});
+    return load_run(folder_.file(
+        "run.toml", testing::run_text("lengths = [4]\n", "steps = 3\nprecision = \"" + std::string(GetParam()) + "\"\n",
+                                      "untied-128")));
   }
 
   /// Largest increase of the bytes of all owners during `body`.

@@ -132,17 +132,5 @@ TEST_F(Evaluating, IsTheLossOfAFirstStepOnTheValidationData) {
   EXPECT_EQ(metrics(at, "evaluation_loss").back(), metrics(folder_ / "first", "loss").front());
 }
 
-TEST_F(Evaluating, RefusesInvalidValidationDataBeforeTheFirstStep) {
-  const auto refusal = [&](const std::string& data) {
-    return error_of<InputError>([&] { train(run_text(data), reference_alone, folder_ / "refused"); });
-  };
-
-  EXPECT_THAT(refusal(trained_on + "[evaluate]\nevery = 1\n"), HasSubstr("data.validation: is missing"));
-  EXPECT_THAT(refusal(trained_on + "validation = \"none.txt\"\n"), HasSubstr("none.txt"));
-  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 0\n"), HasSubstr("it must be from 1 to "));
-  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 1000\n"), HasSubstr("too short"));
-  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nevry = 1\n"), HasSubstr("did you mean every?"));
-}
-
 }  // namespace
 }  // namespace plumbline

@@ -10,6 +10,7 @@
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
 #include "training/action_log.hpp"
 
 namespace plumbline {
@@ -33,25 +34,23 @@ class ShiftedClocks : public mutant::ForwardingTransport {
   std::vector<std::int64_t> ahead_;
 };
 
-std::vector<AlignedClock> clocks_of_three(bool one_host, const std::vector<std::int64_t>& ahead = {0, 0, 0}) {
-  const auto transports = make_threads_transports(3, {});
+/// The clocks of three ranks whose transports `around` wraps.
+template <typename Around, typename... Given>
+std::vector<AlignedClock> clocks_of_three(bool one_host, const Given&... given) {
   std::vector<AlignedClock> clocks(3);
-  {
-    std::vector<std::jthread> ranks;
-    for (std::size_t rank = 0; rank < 3; ++rank) {
-      ranks.emplace_back([&, rank] {
-        ShiftedClocks shifted(*transports[rank], ahead);
-        clocks[rank] = align_clocks(shifted, one_host);
-        transports[rank]->finish();
-      });
-    }
-  }
+  run_on_threads(make_threads_transports(3, {}), Ending::clean, [&](Transport& transport) {
+    Around around(transport, given...);
+    clocks[static_cast<std::size_t>(transport.rank())] = align_clocks(around, one_host);
+  });
   return clocks;
 }
 
+using Ahead = std::vector<std::int64_t>;
+constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
+
 TEST(ClockAlignment, OneClockHasNoOffset) {
   const std::int64_t before = monotonic_ns();
-  for (const AlignedClock& clock : clocks_of_three(true)) {
+  for (const AlignedClock& clock : clocks_of_three<ShiftedClocks>(true, Ahead{0, 0, 0})) {
     EXPECT_EQ(clock.skew, 0);
     EXPECT_GE(clock.origin, before);
     EXPECT_LE(clock.origin, monotonic_ns());
@@ -60,7 +59,7 @@ TEST(ClockAlignment, OneClockHasNoOffset) {
 
 // The ranks share one clock here, but do not know it: the measured difference is within the reported bound.
 TEST(ClockAlignment, ReportsTheRemainingSkewOnSeveralMachines) {
-  const std::vector<AlignedClock> clocks = clocks_of_three(false);
+  const std::vector<AlignedClock> clocks = clocks_of_three<ShiftedClocks>(false, Ahead{0, 0, 0});
   EXPECT_GT(clocks[0].skew, 0);
   for (const AlignedClock& clock : clocks) {
     EXPECT_EQ(clock.skew, clocks[0].skew);
@@ -70,10 +69,9 @@ TEST(ClockAlignment, ReportsTheRemainingSkewOnSeveralMachines) {
 
 // Containers on one machine may have separate clocks. Tests both directions, and each rank alone.
 TEST(ClockAlignment, AlignsSeveralClocksOnOneMachine) {
-  constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
-  const std::vector<std::int64_t> ahead = {0, hour, -2 * hour};
+  const Ahead ahead = {0, hour, -2 * hour};
 
-  const std::vector<AlignedClock> clocks = clocks_of_three(true, ahead);
+  const std::vector<AlignedClock> clocks = clocks_of_three<ShiftedClocks>(true, ahead);
 
   EXPECT_GT(clocks[0].skew, 0);
   EXPECT_LT(clocks[0].skew, hour / 60) << "the exchange itself takes no longer";
@@ -104,27 +102,14 @@ class UnevenAnswers : public mutant::ForwardingTransport {
 
 // Each clock is off by half of an exchange in its own direction, so together by a whole one.
 TEST(ClockAlignment, SkewCoversTwoRanks) {
-  const auto transports = make_threads_transports(3, {});
-  std::vector<AlignedClock> clocks(3);
-  {
-    std::vector<std::jthread> ranks;
-    for (std::size_t rank = 0; rank < 3; ++rank) {
-      ranks.emplace_back([&, rank] {
-        UnevenAnswers uneven(*transports[rank]);
-        clocks[rank] = align_clocks(uneven, false);
-        transports[rank]->finish();
-      });
-    }
-  }
+  const std::vector<AlignedClock> clocks = clocks_of_three<UnevenAnswers>(false);
 
   EXPECT_GT(std::abs(clocks[1].origin - clocks[2].origin), 4'000'000) << "they have one clock";
   EXPECT_LE(std::abs(clocks[1].origin - clocks[2].origin), clocks[0].skew);
 }
 
 TEST(ClockAlignment, OffsetsOnlyTheRankWithAnotherClock) {
-  constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
-
-  const std::vector<AlignedClock> clocks = clocks_of_three(true, {0, 0, hour});
+  const std::vector<AlignedClock> clocks = clocks_of_three<ShiftedClocks>(true, Ahead{0, 0, hour});
 
   EXPECT_EQ(clocks[1].origin, clocks[0].origin);
   EXPECT_NE(clocks[2].origin, clocks[0].origin);

@@ -9,23 +9,13 @@
 #include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Two steps of four microbatches, each followed by an evaluation of three other microbatches; their lengths cycle.
-fs::path evaluated_run(const fs::path& folder, const std::string& evaluate) {
-  const fs::path path = folder / "run.toml";
-  std::ofstream(path) << "[model]\nconfig = \"" + testing::fixtures_path() +
-                             "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
-                             "/corpus/\"\nvalidation = \"" + testing::fixtures_path() +
-                             "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n" + evaluate +
-                             "[train]\nsteps = 2\nlearning_rate = 1e-3\nclip_norm = 3.7\n";
-  return path;
-}
 
 class EvaluationParity : public ::testing::TestWithParam<WorldAndSchedule> {};
 
@@ -38,7 +28,11 @@ INSTANTIATE_TEST_SUITE_P(, EvaluationParity,
 TEST_P(EvaluationParity, MatchesOneDeviceAndDoesNotAffectTheTraining) {
   const auto& [world, schedule] = GetParam();
   const testing::TemporaryFolder folder;
-  const fs::path run = evaluated_run(folder.path(), "[evaluate]\nevery = 1\nmicrobatches = 3\n");
+  const fs::path run =
+      folder.file("run.toml", testing::run_text("validation = \"" + testing::fixtures_path() +
+                                                    "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\n"
+                                                    "masked = [1]\n[evaluate]\nevery = 1\nmicrobatches = 3\n",
+                                                "steps = 2\nlearning_rate = 1e-3\nclip_norm = 3.7\n"));
   train_reference(reference_options(run, folder.path() / "reference"));
 
   ASSERT_EQ(train_pipeline(options(run, folder.path() / "pipeline", world, schedule)), 0);

@@ -15,6 +15,7 @@
 #include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/references.hpp"
+#include "tests/run_text.hpp"
 #include "tests/schedule/late_receives.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -33,9 +34,8 @@ fs::path run_file(const testing::TemporaryFolder& folder, int microbatches) {
   for (int i = 0; i < microbatches; ++i)
     lengths += std::array{"7, ", "4, ", "[5, 2], ", "3, "}.at(static_cast<std::size_t>(i % 4));
   return folder.file("run-" + std::to_string(microbatches) + ".toml",
-                     "[model]\nconfig = \"" + (fixture_folder / "models/stories260k/config.json").string() +
-                         "\"\n[data]\ntext = \"" + (fixture_folder / "corpus").string() + "\"\nlengths = [" + lengths +
-                         "]\nbatch = 2\n[train]\nsteps = 1\nlearning_rate = 1e-3\noptimizer = \"sgd\"\n");
+                     testing::run_text("lengths = [" + lengths + "]\nbatch = 2\n",
+                                       "steps = 1\nlearning_rate = 1e-3\noptimizer = \"sgd\"\n"));
 }
 
 class Imported : public ::testing::Test {
@@ -181,26 +181,18 @@ TEST_F(Imported, DetectsAWrongSummationOrder) {
   for (const std::string& name : one_unit) EXPECT_THAT(name, HasSubstr("layers.0."));
 }
 
-TEST_F(Imported, StagesMayHaveDifferentOrders) {
-  const auto path = folder_.file("mine.csv",
-                                 "0F0,0F1,0F2,0B2,0B0,0B1\n"
-                                 "1F0,1F1,1F2,1I1,1I0,1W1,1I2,1W0,1W2\n");
+TEST_F(Imported, StagesAndTheGradientsOfOneMayHaveDifferentOrders) {
+  for (const auto& [rows, order] :
+       {std::pair{"0F0,0F1,0F2,0B2,0B0,0B1\n1F0,1F1,1F2,1I1,1I0,1W1,1I2,1W0,1W2\n",
+                  "layers.2,2\nlayers.2,0\nlayers.2,1\nlayers.3,1\nlayers.3,0\nlayers.3,2\n"},
+        {"0F0,0F1,0F2,0I2,0I0,0I1,0W1,0W0,0W2\n1F0,1F1,1F2,1I2,1I0,1I1,1W0,1W1,1W2\n",
+         "model.layers.2.input_layernorm.weight,2\n"}}) {
+    const Record record = train(folder_.file("mine.csv", rows).string(), 2, 3);
 
-  const Record record = train(path.string(), 2, 3);
-
-  EXPECT_THAT(order_in(record), HasSubstr("layers.2,2\nlayers.2,0\nlayers.2,1\nlayers.3,1\nlayers.3,0\nlayers.3,2\n"));
-  expect_parity(record, 3);
-}
-
-TEST_F(Imported, InputAndWeightGradientsMayHaveDifferentOrders) {
-  const auto path = folder_.file("mine.csv",
-                                 "0F0,0F1,0F2,0I2,0I0,0I1,0W1,0W0,0W2\n"
-                                 "1F0,1F1,1F2,1I2,1I0,1I1,1W0,1W1,1W2\n");
-
-  const Record record = train(path.string(), 2, 3);
-
-  EXPECT_THAT(order_in(record), HasSubstr("model.layers.2.input_layernorm.weight,2\n"));
-  expect_parity(record, 3);
+    EXPECT_THAT(order_in(record), HasSubstr(order));
+    expect_parity(record, 3);
+    fs::remove_all(folder_ / "record");
+  }
 }
 
 // Its RECVs are so late that it deadlocks on a transport that puts a rank's messages into one queue; these transports
@@ -239,45 +231,6 @@ TEST_F(Imported, ARefusalDoesNotTouchAnotherRunsRecord) {
   EXPECT_THAT(testing::error_of<InputError>([&] { train(path.string(), 2, 2); }), HasSubstr("in a cycle"));
 
   EXPECT_EQ(read_file(folder_ / "record/manifest.json"), "another run's");
-}
-
-TEST_F(Imported, RefusesBadFilesWithPlaceAndRemedy) {
-  const std::string second = "1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n";
-  const struct {
-    const char* what;
-    std::string text;
-    const char* said;
-  } cases[] = {
-      {"older torch's", "0F0,0BW0\n", "row 1, column 2: \"0BW0\" is the full backward of older torch; write B"},
-      {"cut short", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2\n", "1B3: "},
-      {"a rank too few", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n", "has rows for 1 rank, the run has 2 ranks"},
-      {"junk behind an action", "0F0,0F1,0F2,0F3x,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0F3x\""},
-      {"an unknown action", "0F0,0F1,0F2,0G3,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0G3\" is not an action"},
-      {"a stage on two ranks", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3,1F3,1B3\n1F0,1F1,1F2,1B0,1B1,1B2\n",
-       "rank 0, position 8, 1F3: "},
-      {"microbatch 7 of 4", "0F0,0F1,0F2,0F7,0B0,0B1,0B2,0B7\n" + second, "rank 0, position 3, 0F7: "},
-      {"nothing", "", "the file is empty"},
-  };
-  for (const auto& bad : cases) {
-    SCOPED_TRACE(bad.what);
-    const auto file = folder_.file("bad.csv", bad.text);
-    PipelineOptions requested = options(run_file(folder_, 4), folder_ / "record", 2, file.string());
-
-    EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(requested); }), HasSubstr(bad.said));
-    EXPECT_FALSE(fs::exists(folder_ / "record"));
-  }
-}
-
-TEST_F(Imported, RefusesSizesThatDoNotFit) {
-  const std::string file = (fixture_folder / "schedules" / "zbv-p2-m8.csv").string();
-
-  EXPECT_THAT(testing::error_of<InputError>([&] { train(file, 2, 4); }),
-              HasSubstr("is for 8 microbatches, the run has 4; give data.lengths 8 entries"));
-  EXPECT_THAT(testing::error_of<InputError>([&] { train("1f1b", 0, 4); }), HasSubstr("must be at least 1"));
-  EXPECT_THAT(testing::error_of<InputError>([&] { train(file, 0, 8); }), HasSubstr("must be at least 1"));
-  EXPECT_THAT(testing::error_of<InputError>([&] { train("1f1b", 2, 0); }), HasSubstr("data.lengths"));
-  EXPECT_THAT(testing::error_of<InputError>([&] { train("dualpipe-v", 4, 4); }), HasSubstr("at least 2 microbatches"));
-  EXPECT_FALSE(fs::exists(folder_ / "record"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "record/manifest.hpp"
 #include "support/json.hpp"
-#include "tests/paths.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -18,11 +18,8 @@ namespace {
 
 NcclSettings settings_with(const std::string& more) {
   const testing::TemporaryFolder folder;
-  return nccl_settings(load_run(
-      folder.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
-                                  "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
-                                  "/corpus/\"\nlengths = [9]\n[train]\nsteps = 1\n" + more),
-      {}));
+  return nccl_settings(
+      load_run(folder.file("run.toml", testing::run_text("lengths = [9]\n", "steps = 1\n" + more)), {}));
 }
 
 TEST(NcclSettings, TakeMultiprocessorsFromTheRunFile) {

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/partition.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <sstream>
 
 #include "model/flops.hpp"
 #include "model/unit.hpp"
 #include "support/error.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/approved.hpp"
 
 namespace plumbline {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
-using Cut = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 LlamaConfig model(std::int64_t layers) {
   LlamaConfig config;
@@ -32,98 +28,56 @@ LlamaConfig model(std::int64_t layers) {
   return config;
 }
 
-PipelineSettings by(const std::string& name, std::vector<std::int64_t> balance = {}) {
+PipelineSettings by(const std::string& name) {
   PipelineSettings settings;
   settings.partition = name;
-  settings.balance = std::move(balance);
   return settings;
 }
 
-Cut cut(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
-        const std::vector<std::int64_t>& row_lengths = {64}) {
-  Cut found;
-  for (const UnitRange& range : partition(config, settings, stages, row_lengths))
-    found.push_back({range.first, range.end});
-  return found;
+std::vector<std::int64_t> integers(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  std::istringstream stream(text);
+  for (std::string number; std::getline(stream, number, ',');) numbers.push_back(std::stoll(number));
+  return numbers;
 }
 
-std::string fault(const PipelineSettings& settings, std::int32_t stages) {
-  return testing::error_of<InputError>([&] { cut(model(5), settings, stages); });
-}
-
-// Units of five layers: 0 embed_tokens, 1..5 layers, 6 norm, 7 lm_head.
-TEST(PartitionUniform, FiveLayersOnOneToEightStages) {
-  const LlamaConfig five = model(5);
-  const PipelineSettings uniform = by("uniform");
-
-  EXPECT_EQ(cut(five, uniform, 1), (Cut{{0, 8}}));
-  EXPECT_EQ(cut(five, uniform, 2), (Cut{{0, 4}, {4, 8}}));
-  EXPECT_EQ(cut(five, uniform, 3), (Cut{{0, 3}, {3, 5}, {5, 8}}));
-  EXPECT_EQ(cut(five, uniform, 4), (Cut{{0, 3}, {3, 4}, {4, 5}, {5, 8}}));
-  EXPECT_EQ(cut(five, uniform, 5), (Cut{{0, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 8}}));
-  EXPECT_EQ(cut(five, uniform, 6), (Cut{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 8}}));
-  EXPECT_EQ(cut(five, uniform, 7), (Cut{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 8}}));
-  EXPECT_EQ(cut(five, uniform, 8), (Cut{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 6}, {6, 8}}));
-}
-
-TEST(PartitionBalance, AcceptsZeros) {
-  const LlamaConfig five = model(5);
-
-  EXPECT_EQ(cut(five, by("balance", {2, 0, 3}), 3), (Cut{{0, 3}, {3, 3}, {3, 8}}));
-  EXPECT_EQ(cut(five, by("balance", {0, 5}), 2), (Cut{{0, 1}, {1, 8}}));
-  EXPECT_EQ(cut(five, by("balance", {5, 0}), 2), (Cut{{0, 6}, {6, 8}}));
-  EXPECT_EQ(cut(five, by("balance", {3, 0, 0, 2}), 4), (Cut{{0, 4}, {4, 4}, {4, 4}, {4, 8}}));
-  EXPECT_EQ(cut(five, by("balance", {0, 0, 5, 0}), 4), (Cut{{0, 1}, {1, 1}, {1, 6}, {6, 8}}));
-  EXPECT_EQ(cut(five, by("balance", {5}), 1), (Cut{{0, 8}}));
-}
-
-TEST(PartitionBalance, NamesAWrongSum) {
-  EXPECT_THAT(fault(by("balance", {2, 2}), 2), AllOf(HasSubstr("[2, 2] adds up to 4"), HasSubstr("the model has 5")));
-  EXPECT_THAT(fault(by("balance", {2, 0, 3}), 2), AllOf(HasSubstr("3 numbers for 2 stages")));
-  EXPECT_THAT(fault(by("balance", {6, -1}), 2), HasSubstr("6 is not a number of layers from 0 to 5"));
-  EXPECT_THAT(fault(by("balance", {-1, 5}), 2), HasSubstr("-1 is not a number of layers"));
-}
-
-TEST(Partition, RefusesUnknownPartitions) {
-  EXPECT_THAT(fault(by("uniform"), 0), HasSubstr("at least 1"));
-  EXPECT_THAT(fault(by("even"), 2), AllOf(HasSubstr("\"even\""), HasSubstr("uniform, cost")));
-}
-
-LlamaConfig benchmark_model() {
-  LlamaConfig config;
-  config.vocab_size = 4096;
-  config.hidden_size = 256;
-  config.intermediate_size = 688;
-  config.layers = 7;
-  config.heads = 8;
-  config.kv_heads = 4;
-  config.head_dim = 32;
-  return config;
-}
-
-TEST(PartitionCost, BenchmarkModelIsFourLayersAgainstThreeAndTheHead) {
-  EXPECT_EQ(cut(benchmark_model(), by("cost"), 2, {128}), (Cut{{0, 5}, {5, 10}}));
-}
-
-TEST(PartitionCost, AnExpensiveHeadIsAloneAndACheapOneSharesItsStageWithLayers) {
-  LlamaConfig expensive = model(4), cheap = model(6);
-  expensive.vocab_size = 50000;
-  cheap.vocab_size = 2;
-  EXPECT_EQ(cut(expensive, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 7}}));
-  EXPECT_EQ(cut(cheap, by("cost"), 3), (Cut{{0, 3}, {3, 5}, {5, 9}}));
-}
-
-TEST(PartitionCost, OneStageAndMoreStagesThanLayers) {
-  EXPECT_EQ(cut(model(5), by("cost"), 1), (Cut{{0, 8}}));
-  EXPECT_EQ(cut(benchmark_model(), by("cost"), 10, {128}),
-            (Cut{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}, {8, 8}, {8, 10}}));
-}
-
-// Long rows make attention, and so a layer, more expensive relative to the head: the partition follows.
-TEST(PartitionCost, CountsAttentionOfLongRows) {
-  EXPECT_EQ(cut(benchmark_model(), by("cost"), 2, {128, 128}), (Cut{{0, 5}, {5, 10}}));
-  EXPECT_EQ(cut(benchmark_model(), by("cost"), 3, {128}), (Cut{{0, 4}, {4, 7}, {7, 10}}));
-  EXPECT_EQ(cut(benchmark_model(), by("cost"), 3, {4096}), (Cut{{0, 4}, {4, 6}, {6, 10}}));
+// Cases are lines "PARTITION stages=N", with layers= (5), vocabulary=, rows= and balance=. `benchmark`: the model of
+// the benchmarks, with 7 layers and an expensive head. The answer has the layers of each stage; the ends hold the
+// embedding, and the norm with the head.
+TEST(Partition, IsAsApproved) {
+  testing::expect_answers("partitions.txt", [](const std::string& input) {
+    std::string answers;
+    std::istringstream lines(input);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string name;
+      words >> name;
+      PipelineSettings settings = by(name);
+      LlamaConfig config = model(5);
+      std::vector<std::int64_t> rows = {64};
+      std::int32_t stages = 1;
+      for (std::string word; words >> word;) {
+        const std::string value = word.substr(word.find('=') + 1);
+        if (word.starts_with("stages=")) stages = std::stoi(value);
+        if (word.starts_with("layers=")) config.layers = std::stoll(value);
+        if (word.starts_with("vocabulary=")) config.vocab_size = std::stoll(value);
+        if (word.starts_with("rows=")) rows = integers(value);
+        if (word.starts_with("balance=")) settings.balance = integers(value);
+        if (word != "benchmark") continue;
+        config = model(7);
+        config.vocab_size = 4096, config.hidden_size = 256, config.intermediate_size = 688, config.head_dim = 32;
+      }
+      std::string layers;
+      try {
+        for (const UnitRange& range : partition(config, settings, stages, rows))
+          layers += (layers.empty() ? "" : " ") + std::to_string(count(config, range, UnitKind::layer));
+      } catch (const InputError& error) {
+        layers = std::string("refused: ") + error.what();
+      }
+      answers += (answers.empty() ? "" : "\n") + layers;
+    }
+    return answers;
+  });
 }
 
 /// Largest stage of the best partition, by trying all of them.

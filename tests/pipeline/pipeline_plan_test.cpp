@@ -7,7 +7,7 @@
 #include <string>
 
 #include "support/error.hpp"
-#include "tests/paths.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -20,10 +20,8 @@ using ::testing::StartsWith;
 
 plumbline::Run training_with(const testing::TemporaryFolder& folder, const std::string& pipeline,
                              const std::string& lengths = "[9, 4, 6, 5]") {
-  return load_run(folder.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
-                                              "/models/stories260k/config.json\"\n[data]\ntext = \"" +
-                                              testing::fixtures_path() + "/corpus/\"\nbatch = 3\nlengths = " + lengths +
-                                              "\n[train]\nsteps = 1\n[pipeline]\n" + pipeline),
+  return load_run(folder.file("run.toml", testing::run_text("batch = 3\nlengths = " + lengths + "\n",
+                                                            "steps = 1\n[pipeline]\n" + pipeline)),
                   {});
 }
 

@@ -15,9 +15,9 @@
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"
-#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/watched_transport.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/action_log.hpp"
 
@@ -30,18 +30,15 @@ using ::testing::ElementsAreArray;
 constexpr int world = 2;
 
 /// Two steps of an untied model.
-std::filesystem::path run_file(const testing::TemporaryFolder& folder) {
-  return folder.file("run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
-                                     "/models/untied-128/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
-                                     "/corpus/\"\nlengths = [4, 3]\n[train]\nsteps = 2\n");
+std::string run_with(const std::string& lines = "") {
+  return testing::run_text("lengths = [4, 3]\n", "steps = 2\n" + lines, "untied-128");
 }
 
 // The time limit of a step applies to steps: the start-up limit applies to a rank that loads for long or writes a large
 // initial state, and none to one that saves.
 TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
   const testing::TemporaryFolder folder;
-  const std::string text = testing::bytes_of(run_file(folder));
-  PipelineOptions requested = options(folder.file("run.toml", text + "threads = 2\n"), folder / "r", world, "1f1b");
+  PipelineOptions requested = options(folder.file("run.toml", run_with("threads = 2\n")), folder / "r", world, "1f1b");
   requested.checkpoint.folder = folder / "c";
   std::array<std::vector<std::string>, world> notes;
   std::array<int, world> threads{};
@@ -74,7 +71,7 @@ TEST(RankTrainer, LimitsAndTimesItsStepsOnItsThreads) {
 
 TEST(RankTrainer, ReportsSuccessOnlyIfAllRanksSucceed) {
   const testing::TemporaryFolder folder;
-  PipelineOptions requested = options(run_file(folder), folder / "r", world, "1f1b");
+  PipelineOptions requested = options(folder.file("run.toml", run_with()), folder / "r", world, "1f1b");
   int steps = 0;  // of rank 1, which fails when it computes its last step: its traffic is unknown
   Around last_step;
   last_step.call = [&](int rank, const std::string& call) {

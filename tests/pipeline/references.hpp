@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// References that the pipeline tests train in their own process, and the judge's verdict on a pipeline's record.
+// Options and run files of references that the pipeline tests train, and the judge's verdict on a pipeline's record.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,22 +55,5 @@ inline void expect_judged(const WorldAndSchedule& requested, const std::filesyst
     EXPECT_EQ(check->outcome, Outcome::holds) << name << ": " << check->reason;
   }
 }
-
-/// References, each trained once for all tests of a suite.
-class SharedReferences : public ::testing::TestWithParam<WorldAndSchedule> {
- protected:
-  static void SetUpTestSuite() { folder_ = std::make_unique<testing::TemporaryFolder>(); }
-  static void TearDownTestSuite() { folder_.reset(); }
-  /// The record of the reference of this name. `run` writes its run file into a folder.
-  template <typename Run>
-  static std::filesystem::path recorded(const std::string& name, const Run& run) {
-    const std::filesystem::path record = folder_->path() / name;
-    if (!std::filesystem::exists(record)) train_reference(reference_options(run(folder_->path()), record));
-    return record;
-  }
-
- private:
-  static inline std::unique_ptr<testing::TemporaryFolder> folder_;
-};
 
 }  // namespace plumbline

@@ -19,6 +19,7 @@
 
 #include "pipeline/transport/threads_transport.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
 
 namespace plumbline {
 namespace {
@@ -86,24 +87,18 @@ TEST_P(ReplicaSums, AddsInTheOrderOfTheReplicas) {
       expected[static_cast<std::size_t>(rank)].push_back(sum);
     }
   }
-  auto transports = make_threads_transports(replicas * ranks, {});
-  std::vector<std::vector<float>> losses(transports.size());
-  {
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < replicas * ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        const auto index = static_cast<std::size_t>(rank);
-        ReplicaSum group(Group(*transports[index], rank % ranks, ranks, replicas), at::kCPU);
-        for (std::int64_t step = 0; step < 2; ++step) {
-          if (step == 1) states[index] = std::move(again[index]);
-          for (const std::int64_t stage : {0, 1}) group.start(step, stage, states[index]);
-          group.finish();
-          losses[index] = group.gather(step, rank % ranks, {static_cast<float>(rank), 0.5F});
-        }
-        transports[index]->finish();
-      });
+  std::vector<std::vector<float>> losses(states.size());
+  run_on_threads(make_threads_transports(replicas * ranks, {}), Ending::clean, [&](Transport& transport) {
+    const int rank = transport.rank();
+    const auto index = static_cast<std::size_t>(rank);
+    ReplicaSum group(Group(transport, rank % ranks, ranks, replicas), at::kCPU);
+    for (std::int64_t step = 0; step < 2; ++step) {
+      if (step == 1) states[index] = std::move(again[index]);
+      for (const std::int64_t stage : {0, 1}) group.start(step, stage, states[index]);
+      group.finish();
+      losses[index] = group.gather(step, rank % ranks, {static_cast<float>(rank), 0.5F});
     }
-  }
+  });
   for (int rank = 0; rank < replicas * ranks; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -152,55 +147,40 @@ class OpenBytes : public mutant::ForwardingTransport {
 TEST(ReplicaSumsWindow, HasThreeBuckets) {
   const at::NoGradGuard no_grad;
   constexpr std::int64_t window = 3 * ReplicaSum::bucket_bytes;
-  const auto transports = make_threads_transports(2, {});
   std::array<std::int64_t, 2> peaks{};
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t rank = 0; rank < 2; ++rank) {
-      threads.emplace_back([&, rank] {
-        TrainState state;
-        state.parameters.emplace_back().value = at::zeros({10 * window / static_cast<std::int64_t>(sizeof(float))});
-        state.parameters[0].value.mutable_grad() = at::ones_like(state.parameters[0].value);
-        OpenBytes counted(*transports[rank]);
-        ReplicaSum sum(Group(counted), at::kCPU);
-        sum.start(0, 0, state);
-        sum.finish();
-        peaks[rank] = counted.peak();
-        transports[rank]->finish();
-      });
-    }
-  }
+  run_on_threads(make_threads_transports(2, {}), Ending::clean, [&](Transport& transport) {
+    TrainState state;
+    state.parameters.emplace_back().value = at::zeros({10 * window / static_cast<std::int64_t>(sizeof(float))});
+    state.parameters[0].value.mutable_grad() = at::ones_like(state.parameters[0].value);
+    OpenBytes counted(transport);
+    ReplicaSum sum(Group(counted), at::kCPU);
+    sum.start(0, 0, state);
+    sum.finish();
+    peaks.at(static_cast<std::size_t>(transport.rank())) = counted.peak();
+  });
   EXPECT_THAT(peaks, ::testing::Each(window));
 }
 
 TEST(ReplicaSumsProgress, SumsAStageWhileTheOtherStillComputes) {
-  const auto transports = make_threads_transports(2, {});
-  std::array<std::array<float, 2>, 2> sums{};
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t rank = 0; rank < 2; ++rank) {
-      threads.emplace_back([&, rank] {
-        const at::NoGradGuard no_grad;
-        TrainState state;
-        for (const std::int64_t stage : {0, 1}) {
-          TrainedParameter& made = state.parameters.emplace_back();
-          made.stage = stage;
-          made.value = at::zeros({8});
-          made.value.mutable_grad() = at::ones({8});
-        }
-        const auto of = [&](std::size_t stage) { return state.parameters[stage].gradient().sum().item<float>(); };
-        ReplicaSum sum(Group(*transports[rank]), at::kCPU);
-        sum.start(0, 1, state);
-        while (of(1) < 16) sum.progress();  // without a call that blocks
-        sums[rank] = {of(0), of(1)};
-        sum.start(0, 0, state);
-        sum.finish();
-        EXPECT_EQ(of(0), 16);
-        transports[rank]->finish();
-      });
+  run_on_threads(make_threads_transports(2, {}), Ending::clean, [](Transport& transport) {
+    const at::NoGradGuard no_grad;
+    TrainState state;
+    for (const std::int64_t stage : {0, 1}) {
+      TrainedParameter& made = state.parameters.emplace_back();
+      made.stage = stage;
+      made.value = at::zeros({8});
+      made.value.mutable_grad() = at::ones({8});
     }
-  }
-  EXPECT_THAT(sums, ::testing::Each(std::array<float, 2>{8, 16}));
+    const auto of = [&](std::size_t stage) { return state.parameters[stage].gradient().sum().item<float>(); };
+    ReplicaSum sum(Group(transport), at::kCPU);
+    sum.start(0, 1, state);
+    while (of(1) < 16) sum.progress();  // without a call that blocks
+    EXPECT_EQ(of(0), 8);
+    EXPECT_EQ(of(1), 16);
+    sum.start(0, 0, state);
+    sum.finish();
+    EXPECT_EQ(of(0), 16);
+  });
 }
 
 TEST(Groups, NumberTheirRanksAndCountBoundaryTensors) {

@@ -13,9 +13,9 @@
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "record/record.hpp"
-#include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/pipeline/watched_transport.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -28,9 +28,7 @@ class TiedCopies : public ::testing::Test {
   /// Trains a tied model on two ranks, which are threads; returns the exit code. `keys`: more lines of [train].
   int train(const std::string& keys = "") {
     const auto run = folder_.file(
-        "run.toml", "[model]\nconfig = \"" + testing::fixtures_path() +
-                        "/models/stories260k/config.json\"\n[data]\ntext = \"" + testing::fixtures_path() +
-                        "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n" + keys + "[record]\nlevel = \"dump\"\n");
+        "run.toml", testing::run_text("lengths = [9, 4]\n", "steps = 2\n" + keys + "[record]\nlevel = \"dump\"\n"));
     PipelineOptions requested = options(run, folder_ / "r", 2, "1f1b");
     requested.make_transports = watched(around_);
     return train_pipeline(requested);

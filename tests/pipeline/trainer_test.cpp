@@ -24,7 +24,6 @@
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
-#include "support/files.hpp"
 #include "tests/environment_variable.hpp"
 #include "tests/paths.hpp"
 #include "tests/pipeline/parity.hpp"
@@ -108,22 +107,6 @@ TEST_F(Parity, HoldsForAnyBalance) {
 
     expect_same_bits(read_record(folder.path() / "r"));
   }
-}
-
-TEST(PipelineTrainer, RefusesABalanceThatDoesNotAddUp) {
-  const testing::TemporaryFolder folder;
-  const auto run = run_with(folder.path(), "balance = [1, 1]");
-
-  EXPECT_THROW(train_pipeline(options(run, folder.path() / "r", 2, "1f1b")), InputError);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "r")) << "bad input starts nothing";
-}
-
-TEST(PipelineTrainer, RefusesInvalidRuns) {
-  const testing::TemporaryFolder folder;
-  const std::filesystem::path quick = fixtures + "/runs/quick.toml";
-
-  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "a", 0, "1f1b")), InputError);
-  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b")), InputError);
 }
 
 TEST(PipelineTrainer, RefusesRanksInASlurmJobAndAnUnknownTransport) {
@@ -234,30 +217,6 @@ TEST(PipelineTrainer, LevelNoneWritesAndHashesNothing) {
     EXPECT_EQ(exit->status, "ok");
     EXPECT_FALSE(exit->data_digest);
   }
-}
-
-TEST(PipelineTrainer, AFailedStartLeavesNoFolder) {
-  const testing::TemporaryFolder folder;
-  const std::filesystem::path run = run_with(folder.path(), "");
-  const auto set_weights = [&](bool given) {
-    std::string text = read_file(run);
-    const std::string line = "weights = \"other.safetensors\"\n";
-    const std::size_t at = text.find("[model]\n") + 8;
-    given ? text.insert(at, line) : text.erase(at, line.size());
-    std::ofstream(run) << text;
-  };
-  const std::string header = R"({"model.norm.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
-  std::ofstream other(folder.path() / "other.safetensors", std::ios::binary);
-  const std::uint64_t length = header.size();
-  other.write(reinterpret_cast<const char*>(&length), sizeof length) << header << "abcd";
-  other.close();
-  set_weights(true);
-
-  EXPECT_EQ(train_pipeline(options(run, folder.path() / "r", 3, "1f1b")), 2);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "r"));
-
-  set_weights(false);
-  EXPECT_EQ(train_pipeline(options(run, folder.path() / "r", 3, "1f1b")), 0) << "the corrected command runs";
 }
 
 TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {

@@ -9,7 +9,7 @@
 
 #include "model/initialize.hpp"
 #include "model/parameter.hpp"
-#include "tests/paths.hpp"
+#include "tests/run_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/trainer.hpp"
 
@@ -18,11 +18,9 @@ namespace {
 
 /// Two microbatches, the second longer than the first.
 plumbline::Run made_of(const testing::TemporaryFolder& folder, const std::string& train, const std::string& lengths) {
-  const std::string fixtures = testing::fixtures_path();
-  const auto run = folder.file(
-      "run.toml", "[model]\nconfig = \"" + fixtures + "/models/stories260k/config.json\"\n" + "[data]\ntext = \"" +
-                      fixtures + "/corpus\"\nseed = 9\nlengths = " + lengths + "\n[train]\nsteps = 1\n" + train);
-  return load_run(run, std::nullopt);
+  return load_run(
+      folder.file("run.toml", testing::run_text("seed = 9\nlengths = " + lengths + "\n", "steps = 1\n" + train)),
+      std::nullopt);
 }
 
 TEST(MakeSlice, HasPositionsForTheLongestMicrobatch) {

@@ -14,8 +14,8 @@
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/limits/dumped_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
-#include "tests/harness/sweep/session.hpp"
 #include "tests/paths.hpp"
+#include "tests/session.hpp"
 
 namespace plumbline::testing {
 namespace {

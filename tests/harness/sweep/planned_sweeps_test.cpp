@@ -21,7 +21,7 @@
 #include "support/numbers.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/harness/sweep/session.hpp"
+#include "tests/session.hpp"
 
 namespace plumbline::testing {
 namespace {

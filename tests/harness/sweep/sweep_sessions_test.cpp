@@ -11,7 +11,7 @@
 #include "support/text.hpp"
 #include "tests/approved.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
-#include "tests/harness/sweep/session.hpp"
+#include "tests/session.hpp"
 
 namespace plumbline::testing {
 namespace {

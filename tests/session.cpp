@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tests/harness/sweep/session.hpp"
+#include "tests/session.hpp"
 
 #include <unistd.h>
 
@@ -128,10 +128,11 @@ std::string Session::answer(const std::string& lines) {
     const std::string words = without_variables(line, variables), name = words.substr(0, words.find(' '));
     if (name == "start") {
       for (const std::string& word : shell_words(words.substr(name.size()))) start(word);
-    } else if (name == "edit") {  // edit FILE POINTER VALUE
+    } else if (name == "edit") {  // edit FILE POINTER [VALUE]
       run_script();
       const Words edit = shell_words(words);
-      write_json(folder_ / edit.at(1), changed(read_json(folder_ / edit.at(1)), edit.at(2) + " " + edit.at(3)));
+      write_json(folder_ / edit.at(1),
+                 changed(read_json(folder_ / edit.at(1)), edit.at(2) + (edit.size() > 3 ? " " + edit[3] : "")));
     } else if (const auto program = programs_.find(name); program != programs_.end()) {
       run_script();
       printed.emplace_back(line, printed_by(program->second, words, variables));

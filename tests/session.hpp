@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user types in a folder of its own, and what is printed: the cases of tests/approved/{plans,sessions,commands}.
-// tests/approved/README.md explains their lines.
+// What a user types in a folder of its own, and what is printed: the cases of tests/approved/{plans,sessions,commands,
+// checkpoints}. tests/approved/README.md explains their lines.
 #pragma once
 
 #include <functional>
