@@ -17,6 +17,7 @@
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "tests/changed_json.hpp"
+#include "tests/split.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -49,12 +50,6 @@ struct CsvFile {
     for (const Words& row : rows) text += join(row, ",") + "\n";
     write_file(path, text);
   }
-  static Words split(const std::string& line, char at) {
-    Words cells;
-    std::istringstream stream(line);
-    for (std::string cell; std::getline(stream, cell, at);) cells.push_back(cell);
-    return cells;
-  }
   /// The column's index; adds a missing column.
   std::size_t column(const std::string& name) {
     const auto at = std::ranges::find(rows[0], name) - rows[0].begin();
@@ -72,7 +67,7 @@ bool fits(CsvFile& file, const Words& row, const std::string& condition) {
   const auto equal = condition.find('=');
   const bool inverted = condition[equal - 1] == '!';
   const std::string& cell = row[file.column(condition.substr(0, equal - (inverted ? 1 : 0)))];
-  const Words values = CsvFile::split(condition.substr(equal + 1) + "|", '|');
+  const Words values = split(condition.substr(equal + 1) + "|", '|');
   return inverted != std::ranges::any_of(values, [&](const std::string& value) {
            return value.ends_with('*') ? cell.starts_with(value.substr(0, value.size() - 1)) : cell == value;
          });
@@ -109,7 +104,7 @@ void change_cell(CsvFile& file, Words& row, const std::string& change) {
     const std::string dtype = row[file.column("dtype")];
     Shape shape;
     std::size_t bytes = dtype == "float32" ? 4 : 2;
-    for (const auto& size : CsvFile::split(row[file.column("shape")], 'x')) shape.push_back(std::stoll(size));
+    for (const auto& size : split(row[file.column("shape")], 'x')) shape.push_back(std::stoll(size));
     for (const auto size : shape) bytes *= static_cast<std::size_t>(size);
     cell = tensor_digest(dtype, shape, std::vector<std::byte>(bytes));
   } else {

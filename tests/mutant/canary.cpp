@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "tests/paths.hpp"
+#include "tests/split.hpp"
 
 namespace plumbline {
 namespace {
@@ -47,8 +48,7 @@ Canary canary_of(const std::string& line) {
   canary.rank = number("rank");
   canary.direction = text("direction");
   canary.item = text("item");
-  std::istringstream hold(text("hold"));
-  for (std::string check; std::getline(hold, check, ',');) canary.still_hold.push_back(check);
+  canary.still_hold = testing::split(text("hold"), ',');
   canary.output = text("output");
   if (!given.empty()) throw std::runtime_error("no such key of a canary: " + given.begin()->first);
   return canary;

@@ -12,6 +12,7 @@
 #include "model/unit.hpp"
 #include "support/error.hpp"
 #include "tests/approved.hpp"
+#include "tests/split.hpp"
 
 namespace plumbline {
 namespace {
@@ -36,8 +37,7 @@ PipelineSettings by(const std::string& name) {
 
 std::vector<std::int64_t> integers(const std::string& text) {
   std::vector<std::int64_t> numbers;
-  std::istringstream stream(text);
-  for (std::string number; std::getline(stream, number, ',');) numbers.push_back(std::stoll(number));
+  for (const std::string& number : testing::split(text, ',')) numbers.push_back(std::stoll(number));
   return numbers;
 }
 

@@ -20,37 +20,27 @@
 #include "schedule/simulator.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 #include "tests/approved.hpp"
 #include "tests/schedule/schedules.hpp"
+#include "tests/split.hpp"
 
 namespace plumbline {
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-template <typename Each>
-std::string joined(const Each& parts, const char* between = "\n") {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
-}
+using testing::split;
 
 std::string lists_of(const Schedule& schedule) {
   std::vector<std::string> rows;
   for (const ActionList& list : schedule.ranks) rows.push_back(texts(list));
-  return joined(rows);
+  return join(rows, "\n");
 }
 
 std::string texts_of(const std::vector<ListFinding>& findings) {
   std::vector<std::string> lines;
   for (const ListFinding& finding : findings)
     lines.push_back(std::string(name(finding.rule)) + ": " + to_text(finding));
-  return lines.empty() ? "accepted" : joined(lines);
+  return lines.empty() ? "accepted" : join(lines, "\n");
 }
 
 std::vector<StageTimes> times_of(const std::string& text) {
@@ -127,7 +117,7 @@ class ScheduleCase {
     std::vector<std::string> lines;
     for (const std::string& each : split(rows_, '\n'))
       lines.push_back(each + ": " + known_schedule(each == "-" ? "" : each).value_or("(unknown)"));
-    return joined(lines);
+    return join(lines, "\n");
   }
   std::string verified() const {
     VerifyOptions options{.ascending = has("ascending")};
@@ -148,7 +138,7 @@ class ScheduleCase {
     if (commas + "\n" != rows_) lines.push_back(lists_of(read.schedule));
     for (const std::string& note : read.notes) lines.push_back("note: " + note);
     lines.push_back(texts_of(check_imported(read, text("transport", "mpi"))));
-    return joined(lines);
+    return join(lines, "\n");
   }
   ScheduleRequest request() const {
     return {.schedule = text("schedule", file()),

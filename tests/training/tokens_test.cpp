@@ -9,26 +9,21 @@
 
 #include "support/error.hpp"
 #include "tests/approved.hpp"
+#include "tests/split.hpp"
 #include "tests/token_file_bytes.hpp"
 
 namespace plumbline {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::split;
 using testing::TemporaryFolder;
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 /// The bytes of "1,2,5..9".
 template <typename Number>
 std::string bytes_of_numbers(const std::string& text) {
   std::vector<Number> values;
-  for (const std::string& each : parts_of(text, ',')) {
+  for (const std::string& each : split(text, ',')) {
     const auto dots = each.find("..");
     if (dots == std::string::npos) {
       values.push_back(static_cast<Number>(std::stoll(each)));
@@ -56,12 +51,12 @@ void add_part(std::string& bytes, const std::string& word) {
   if (kind == "at") bytes.at(std::stoul(value)) = static_cast<char>(std::stoi(rest));
   if (kind == "npy") bytes += testing::numpy_header(value.substr(0, value.find(',')), rest);
   if (kind == "llmc") {
-    const auto numbers = parts_of(value, ',');
+    const auto numbers = split(value, ',');
     bytes += testing::llmc_header(std::stoi(numbers.at(0)), std::stoi(numbers.at(1)), std::stoi(numbers.at(2)));
   }
   if (kind == "idx") {
     std::vector<std::int32_t> numbers;
-    for (const std::string& each : parts_of(value, ',')) numbers.push_back(std::stoi(each));
+    for (const std::string& each : split(value, ',')) numbers.push_back(std::stoi(each));
     bytes += testing::megatron_index(static_cast<std::uint8_t>(numbers.at(0)), numbers.at(1),
                                      {numbers.begin() + 2, numbers.end()});
   }
@@ -77,7 +72,7 @@ std::vector<std::int64_t> all_of(const Tokens& tokens) {
 std::string read_by(const std::string& line, const TemporaryFolder& folder) {
   DataSettings data;
   std::int64_t vocabulary = 65536, count = 0;
-  const auto words = parts_of(line, ' ');
+  const auto words = split(line, ' ');
   for (const std::string& word : words) {
     if (&word == &words.front()) continue;
     const auto equals = word.find('=');
@@ -112,8 +107,8 @@ TEST(LoadTokens, ReadsAndRefusesFilesOfEveryFormat) {
   testing::expect_answers("token-files.txt", [](const std::string& input) {
     const TemporaryFolder folder;
     std::string said;
-    for (const std::string& line : parts_of(input, '\n')) {
-      const auto words = parts_of(line, ' ');
+    for (const std::string& line : split(input, '\n')) {
+      const auto words = split(line, ' ');
       if (words.size() > 1 && words[1] == "=") {
         std::string bytes;
         for (std::size_t i = 2; i < words.size(); ++i) add_part(bytes, words[i]);

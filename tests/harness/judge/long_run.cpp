@@ -12,6 +12,7 @@
 #include "support/json.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
+#include "tests/split.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -20,10 +21,7 @@ namespace fs = std::filesystem;
 
 /// Cells of a line without quotes.
 std::vector<std::string> cells_in(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream stream(line + ",");
-  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-  return cells;
+  return split(line + ",", ',');
 }
 
 /// Returns the digest of the column data_digest, if the table has it.
